@@ -1,0 +1,46 @@
+/*
+ * The command line that sbx-plan and sbx-exec share: one table of options. Policy flags become a
+ * policy document, the last layer (policy/policy.h), so that a flag and a key are checked by the same
+ * code and mean the same.
+ */
+#ifndef SBX_CMD_OPTIONS_H
+#define SBX_CMD_OPTIONS_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strvec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum tool { TOOL_PLAN = 1, TOOL_EXEC = 2 };
+
+enum plan_output {
+	OUTPUT_PRINT, /* --print, the default: bwrap's options, one a line, shell-quoted */
+	OUTPUT_NUL,   /* -0: NUL-separated, as bwrap --args takes them */
+	OUTPUT_JSON,  /* --json: ops with the rule behind each */
+	OUTPUT_CHECK, /* --check: prove only */
+};
+
+struct options {
+	struct strvec policies;   /* -p, in order; "default" when none was given */
+	json *flags;              /* the command line's layer; NULL when no flag made one */
+	struct strvec flag_names; /* pairs: JSON pointer into flags, the flag as written */
+	char *bwrap;              /* --bwrap PATH or NULL */
+	char *report;             /* sbx-exec --report: FILE or "fd:N", or NULL */
+	int *pass_fds;            /* sbx-exec --pass-fd */
+	size_t n_pass_fds;
+	enum plan_output output;  /* sbx-plan */
+	char **command;           /* NULL-terminated, inside argv; may be empty */
+	size_t n_command;
+};
+
+/* 0; -1 with ERR_USAGE; 1 when --help or --version was answered on stdout (exit 0). */
+int options_parse(struct options *options, enum tool tool, int argc, char **argv, struct err *err);
+void options_clear(struct options *options);
+
+/* "TOOL: message" and, when there is one, "TOOL: hint: ..." on stderr, with every byte that could steer
+ * a terminal escaped. The one place that prints errors. */
+void print_err(const char *tool, const struct err *err);
+
+#endif

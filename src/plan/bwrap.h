@@ -1,0 +1,52 @@
+/*
+ * A plan in bwrap's words.
+ */
+#ifndef SBX_PLAN_BWRAP_H
+#define SBX_PLAN_BWRAP_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "plan/plan.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* bwrap 0.8 takes at most this many words, --args and the command's own included (its MAX_ARGS). */
+#define BWRAP_MAX_WORDS 9000
+
+struct bwrap_options {
+	bool disable_userns;      /* pass --disable-userns (the probe says it works, or nobody asked) */
+	bool new_session;         /* pass --new-session */
+	const struct strvec *env; /* the command's variables, NAME=VALUE */
+};
+
+/* One word that stands for an open file with the given bytes: --ro-bind-data FD DEST. words.v[word] is
+ * "" until the caller puts in a descriptor number. */
+struct bwrap_data {
+	size_t word;
+	const char *data; /* borrowed from the plan */
+	size_t len;
+};
+
+/* All of bwrap's words but argv[0] and the command's; owned by the caller. */
+struct bwrap_words {
+	struct strvec words;
+	struct bwrap_data *data;
+	size_t n_data;
+};
+
+/* Spells a plan. n_command is the number of the command's own words, for the limit. ERR_PLAN when there
+ * are too many words: the message has the count and names the directory that costs most. */
+int bwrap_spell(struct bwrap_words *out, const struct plan *plan, const struct policy *policy,
+	const struct bwrap_options *options, size_t n_command, struct err *err);
+void bwrap_words_clear(struct bwrap_words *words);
+
+/* Prints one option with its operands a line, shell-quoted, " \" at line ends, data as here-documents on
+ * descriptors from 10 on, so that the text pasted after "bwrap " works. */
+void bwrap_print(FILE *out, const struct bwrap_words *words);
+
+/* A word as a POSIX shell reads it back, quoted when it needs it; bytes that are no printable character
+ * are written as $'\ooo' so that nothing reaches a terminal raw. Free with free(). */
+char *shell_quote(const char *word);
+
+#endif

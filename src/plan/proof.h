@@ -1,0 +1,43 @@
+/*
+ * The proof: an independent replay of a plan on the tree. It shares nothing with the planner but base/
+ * containers, the tree and the op list: no resolver, no prefix test, no label list, for what they share
+ * both get wrong together. A plan that does not prove is never run.
+ *
+ * What is proven of the view that the ops give, in order:
+ *  - each op can run: its source is there, free of links and of the right type, its destination can be a
+ *    mount point of that type, no component of it is a link, and nothing is created on the host;
+ *  - every rule holds, in both directions, its path walked unresolved through the view, following links
+ *    as the kernel would inside;
+ *  - no denied object can be reached by any name of the view (binds, mounts at other places, links);
+ *  - nothing is writable that no rule makes writable, scaffold included (every seal is there);
+ *  - what is allowed is there: nothing readable was left out but what a note names.
+ */
+#ifndef SBX_PLAN_PROOF_H
+#define SBX_PLAN_PROOF_H
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "plan/tree.h"
+#include "policy/policy.h"
+
+/* 0 when the plan proves; -1 with ERR_PLAN, a message that begins "not proven: " and names the rule
+ * and path at fault. */
+int proof_check(const struct plan *plan, const struct policy *policy, const struct tree *tree,
+	struct err *err);
+
+/* What a process inside finds at a path. */
+struct view_object {
+	enum tree_kind kind;
+	enum access access; /* DENY: the name is there and cannot be used */
+	char *path;         /* the sandbox path with every link followed; freed by the caller */
+	char *host;         /* the host object behind it, NULL for what is the sandbox's own */
+};
+
+/* Walks a sandbox path through the replayed view, following links as the kernel does (40 at most, the
+ * last component's too). 0, or -errno as a process inside would see it: -ENOENT, -ENOTDIR, -EACCES,
+ * -ELOOP. */
+int view_lookup(const struct plan *plan, const struct tree *tree, const char *path,
+	struct view_object *out);
+void view_object_clear(struct view_object *object);
+
+#endif

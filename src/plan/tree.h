@@ -1,0 +1,84 @@
+/*
+ * The host's files as the planner and the proof see them: one small seam, with the live file system
+ * behind it or, in tests, a tree made from text. Answers are what bwrap will see: by the uid it has
+ * in its user namespace, without the right to pass other users' modes.
+ *
+ * Paths are normal (base/path.h). A path whose parent is reached through a symlink is not followed:
+ * the answer is -ENOTDIR. So whoever wants links followed walks component by component.
+ */
+#ifndef SBX_PLAN_TREE_H
+#define SBX_PLAN_TREE_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+
+enum tree_kind {
+	TREE_DIR,
+	TREE_FILE,
+	TREE_LINK,
+	TREE_SOCKET,
+	TREE_FIFO,
+	TREE_CHAR,
+	TREE_BLOCK,
+};
+
+struct tree_stat {
+	enum tree_kind kind;
+	mode_t mode; /* permission bits, 07777 */
+	uid_t uid;
+	gid_t gid;
+	nlink_t nlink;
+	dev_t dev, rdev; /* rdev: of a device node */
+	ino_t ino;
+};
+
+struct tree;
+
+struct tree_ops {
+	/* Fills out for the object itself (a link is not followed). 0 or -errno: -ENOENT, -ENOTDIR (a
+	 * parent is a file or a link), -EACCES (a parent may not be searched), -ENAMETOOLONG ... */
+	int (*lstat)(const struct tree *tree, const char *path, struct tree_stat *out);
+	/* The text of a link, to be freed by the caller. 0 or -errno (-EINVAL: not a link). */
+	int (*readlink)(const struct tree *tree, const char *path, char **target);
+	/* Appends the entries of a directory, sorted by byte value, without "." and "..". 0 or -errno. */
+	int (*list)(const struct tree *tree, const char *path, struct strvec *names);
+	/* Reads up to size bytes from the start of a regular file. The count or -errno. */
+	ssize_t (*head)(const struct tree *tree, const char *path, void *buf, size_t size);
+};
+
+struct tree {
+	const struct tree_ops *ops;
+};
+
+static inline int tree_lstat(const struct tree *t, const char *path, struct tree_stat *out)
+{
+	return t->ops->lstat(t, path, out);
+}
+
+static inline int tree_readlink(const struct tree *t, const char *path, char **target)
+{
+	return t->ops->readlink(t, path, target);
+}
+
+static inline int tree_list(const struct tree *t, const char *path, struct strvec *names)
+{
+	return t->ops->list(t, path, names);
+}
+
+static inline ssize_t tree_head(const struct tree *t, const char *path, void *buf, size_t size)
+{
+	return t->ops->head(t, path, buf, size);
+}
+
+/* "a directory", "a socket" ...: for messages. */
+const char *tree_kind_name(enum tree_kind kind);
+
+/* The live file system. For a root caller the process's right to pass modes (CAP_DAC_OVERRIDE,
+ * CAP_DAC_READ_SEARCH) is set aside from here on, as it is lost in bwrap's user namespace: the kernel
+ * itself then gives bwrap's answers. exec gives it back. Static; never freed. */
+const struct tree *tree_live(void);
+
+#endif

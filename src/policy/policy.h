@@ -1,0 +1,134 @@
+/*
+ * The policy: what a run may see, change and use, as one merged list of rules and a few scalars.
+ *
+ * A policy comes from layers: policies named with -p (each preceded by what it extends, left to
+ * right), then the command line. A later layer overrides an earlier one at the same path; lists append,
+ * scalars replace. What nobody sets takes the safest value: root deny, network none, environment
+ * minimal, no capability, a /tmp of the sandbox's own.
+ *
+ * Everything here is text: no path of the host is looked at (only policy files are read).
+ */
+#ifndef SBX_POLICY_POLICY_H
+#define SBX_POLICY_POLICY_H
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/strvec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a path may be used for; each includes the ones before it. */
+enum access { ACCESS_DENY, ACCESS_READ, ACCESS_WRITE };
+
+/* "deny", "read", "write". */
+const char *access_name(enum access access);
+
+enum rule_kind {
+	RULE_ROOT,   /* filesystem.root: the access of every path no other rule covers; path "/" */
+	RULE_PATH,   /* filesystem.read, write, deny: path names a host object */
+	RULE_MOUNT,  /* filesystem.mounts: the host object path shown at the sandbox path at */
+	RULE_TMPFS,  /* filesystem.tmpfs: a directory of the sandbox's own at at */
+	RULE_FILE,   /* filesystem.files: a small read-only file with text at at */
+	RULE_DEVICE, /* filesystem.devices: the device node path, usable as one */
+	RULE_PROC,   /* filesystem.proc: at "/proc" */
+	RULE_DEV,    /* filesystem.dev: at "/dev" */
+};
+
+/* How a denied file looks: open fails with EACCES, or it is empty and read-only. */
+enum mask { MASK_EACCES, MASK_EMPTY };
+
+/* Where a rule was written. */
+struct origin {
+	char *file;     /* a path, "built-in policy NAME", "command line" or "default" */
+	char *pointer;  /* JSON pointer ("/filesystem/deny/2") or the flag ("--read /x"); "" = none */
+	unsigned layer; /* 0 = the language's own defaults; later layers have greater numbers */
+};
+
+struct rule {
+	enum rule_kind kind;
+	enum access access; /* ROOT, PATH, MOUNT; TMPFS: write, or read for a sealed empty directory */
+	char *path;         /* ROOT, PATH, MOUNT (source), DEVICE: normal host path; else NULL */
+	char *at;           /* MOUNT, TMPFS, FILE, PROC, DEV: normal sandbox path; else NULL */
+	char *spelled;      /* the host path as expanded but not normalised, when it holds ".."; else NULL:
+			       the planner checks that no link makes the two differ */
+	char *name;         /* for "off"; NULL = none */
+	char *why;          /* the policy's own words; NULL = none */
+	char *text;         /* FILE: contents (text_len bytes, also NUL-terminated); else NULL */
+	size_t text_len;
+	uint64_t size;      /* TMPFS: bytes; 0 = the default */
+	enum mask mask;     /* PATH with ACCESS_DENY */
+	bool optional;      /* PATH, MOUNT, DEVICE: may be missing on the host */
+	bool final;         /* no later layer may raise access at or below path, nor mount from it */
+	bool relative;      /* written as "./..." */
+	struct strvec grants; /* final: normal host paths at or below path that later layers may use */
+	struct origin origin;
+};
+
+enum network { NETWORK_NONE, NETWORK_HOST };
+enum proc_mode { PROC_AUTO, PROC_FRESH, PROC_BIND, PROC_NONE };
+enum dev_mode { DEV_MINIMAL, DEV_NONE };
+enum env_base { ENV_MINIMAL, ENV_NONE };
+enum stdio_mode { STDIO_PIPE, STDIO_DIRECT }; /* how regular files reach the command as 0, 1 and 2 */
+
+/* NAME=VALUE of environment.set. */
+struct env_set {
+	char *name, *value;
+};
+
+/* The merged policy. Owned by the caller, who fills it with policy_load and ends it with
+ * policy_clear; everything in it is owned by it. */
+struct policy {
+	char *description; /* of the last layer that has one, or NULL */
+	struct rule *rules;  /* one for each place; includes exactly one ROOT, and PROC, DEV and the
+				TMPFS at /tmp unless the policy turns them off or replaces them */
+	size_t n_rules;
+	enum network network;
+	enum proc_mode proc; /* NONE: there is no PROC rule */
+	enum dev_mode dev;   /* NONE: there is no DEV rule */
+	char *hostname;      /* NULL = "sbx" */
+	enum env_base env_base;
+	struct strvec env_inherit; /* names or PREFIX* */
+	struct env_set *env_set;
+	size_t n_env_set;
+	char *cwd;                   /* normal sandbox path; NULL = the caller's */
+	bool nested_userns;
+	struct strvec capabilities;  /* "CAP_..." names, checked */
+	enum stdio_mode stdio;
+	uint64_t wall_ms;            /* 0 = no limit */
+};
+
+/* What "~", "./" and names of policies mean for one caller. Borrowed strings. */
+struct policy_context {
+	const char *home;        /* absolute; NULL = unknown: "~" is then an error */
+	const char *cwd;         /* absolute, canonical; NULL = unknown: "./" is then an error */
+	const char *config_home; /* $XDG_CONFIG_HOME or NULL: ~/.config/sbx/policies, then /etc/sbx */
+};
+
+/* Loads and merges. names: policies in order, each a NAME (no slash: built-in, else
+ * CONFIG_HOME/sbx/policies/NAME.json, else /etc/sbx/policies/NAME.json; a built-in name cannot be
+ * shadowed) or a FILE (has a slash). flags: the command line's layer as a policy document (borrowed;
+ * may be NULL), whose rules get the origin "command line"; flag_names maps its JSON pointers to flags
+ * (pairs: pointer, flag; may be NULL) for messages. Errors have kind ERR_POLICY and name the file and
+ * JSON pointer, both places when two contradict each other. */
+int policy_load(struct policy *policy, const struct strvec *names, const json *flags,
+	const struct strvec *flag_names, const struct policy_context *context, struct err *err);
+void policy_clear(struct policy *policy);
+
+/* One policy document that is already in memory as text (file names it in messages; dir is what
+ * @policy means, NULL = an error). For tests and fuzzing: policy_load without files. */
+int policy_load_text(struct policy *policy, const char *text, size_t len, const char *file,
+	const char *dir, const struct policy_context *context, struct err *err);
+
+/* The command's environment, NAME=VALUE each, built from nothing: base, then inherit (from
+ * caller_env, first of duplicates wins), then set. HOME comes from context. What was skipped and why
+ * is appended to notes. */
+void policy_environment(const struct policy *policy, char *const *caller_env,
+	const struct policy_context *context, struct strvec *out, struct strvec *notes);
+
+/* The names of the built-in policies, NULL-terminated, and the text of one (NULL = no such name). */
+const char *const *policy_builtin_names(void);
+const char *policy_builtin_text(const char *name);
+
+#endif
