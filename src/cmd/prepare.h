@@ -1,0 +1,28 @@
+/*
+ * From options to a proven plan: the part that sbx-plan and sbx-exec do alike.
+ */
+#ifndef SBX_CMD_PREPARE_H
+#define SBX_CMD_PREPARE_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+#include "cmd/options.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+
+/* Zero-initialise; ended by prepared_clear. */
+struct prepared {
+	struct policy policy;
+	struct plan plan;
+	struct strvec env; /* the command's variables, NAME=VALUE */
+	char *home, *cwd, *config_home; /* what the caller's ~ and ./ are; home and cwd may be NULL */
+};
+
+/* Loads and merges the policies and the command line's layer for the calling user. */
+int prepare_policy(struct prepared *p, const struct options *options, struct err *err);
+/* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. Notes of the environment
+ * are in plan.notes too. */
+int prepare_plan(struct prepared *p, enum proc_mode proc, struct err *err);
+void prepared_clear(struct prepared *p);
+
+#endif

@@ -1,0 +1,173 @@
+#include "plan/tree.h"
+
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+const char *tree_kind_name(enum tree_kind kind)
+{
+	static const char *const names[] = {
+		[TREE_DIR] = "a directory",
+		[TREE_FILE] = "a file",
+		[TREE_LINK] = "a symbolic link",
+		[TREE_SOCKET] = "a socket",
+		[TREE_FIFO] = "a FIFO",
+		[TREE_CHAR] = "a character device",
+		[TREE_BLOCK] = "a block device",
+	};
+
+	return names[kind];
+}
+
+/* Opens without following any link. A link at the end is opened itself with O_PATH | O_NOFOLLOW. */
+static int open_exact(const char *path, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW),
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+
+	if (fd >= 0)
+		return fd;
+	/* A link among the parents; tree.h calls that a parent that is no directory. */
+	return errno == ELOOP ? -ENOTDIR : -errno;
+}
+
+static enum tree_kind kind_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFDIR:
+		return TREE_DIR;
+	case S_IFLNK:
+		return TREE_LINK;
+	case S_IFSOCK:
+		return TREE_SOCKET;
+	case S_IFIFO:
+		return TREE_FIFO;
+	case S_IFCHR:
+		return TREE_CHAR;
+	case S_IFBLK:
+		return TREE_BLOCK;
+	default:
+		return TREE_FILE;
+	}
+}
+
+static int live_lstat(const struct tree *tree, const char *path, struct tree_stat *out)
+{
+	CLEANUP_CLOSE int fd = open_exact(path, O_PATH);
+	struct stat st;
+
+	(void)tree;
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	*out = (struct tree_stat){
+		.kind = kind_of(st.st_mode),
+		.mode = st.st_mode & 07777,
+		.uid = st.st_uid,
+		.gid = st.st_gid,
+		.nlink = st.st_nlink,
+		.dev = st.st_dev,
+		.rdev = st.st_rdev,
+		.ino = st.st_ino,
+	};
+	return 0;
+}
+
+static int live_readlink(const struct tree *tree, const char *path, char **target)
+{
+	CLEANUP_CLOSE int fd = open_exact(path, O_PATH);
+	char buf[PATH_MAX];
+	ssize_t n;
+
+	(void)tree;
+	if (fd < 0)
+		return fd;
+	n = readlinkat(fd, "", buf, sizeof(buf));
+	if (n < 0)
+		return errno == ENOENT ? -EINVAL : -errno;
+	if (n == sizeof(buf))
+		return -ENAMETOOLONG;
+	*target = xstrndup(buf, (size_t)n);
+	return 0;
+}
+
+static int live_list(const struct tree *tree, const char *path, struct strvec *names)
+{
+	int fd = open_exact(path, O_RDONLY | O_DIRECTORY);
+	struct dirent *entry;
+	DIR *dir;
+
+	(void)tree;
+	if (fd < 0)
+		return fd;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return -errno;
+	}
+	while (errno = 0, entry = readdir(dir))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			strvec_push(names, entry->d_name);
+	fd = errno;
+	closedir(dir);
+	strvec_sort(names);
+	return -fd;
+}
+
+static ssize_t live_head(const struct tree *tree, const char *path, void *buf, size_t size)
+{
+	/* O_NONBLOCK: the name may have become a FIFO since it was looked at. */
+	CLEANUP_CLOSE int fd = open_exact(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	ssize_t n;
+
+	(void)tree;
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	n = pread(fd, buf, size, 0);
+	return n < 0 ? -errno : n;
+}
+
+static void set_aside_dac_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return;
+	data[0].effective &= ~(1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH);
+	/* Lowering the effective set never fails. */
+	syscall(SYS_capset, &header, data);
+}
+
+const struct tree *tree_live(void)
+{
+	static const struct tree_ops ops = {.lstat = live_lstat,
+		.readlink = live_readlink,
+		.list = live_list,
+		.head = live_head};
+	static const struct tree live = {.ops = &ops};
+
+	set_aside_dac_capabilities();
+	return &live;
+}

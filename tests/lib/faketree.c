@@ -1,0 +1,261 @@
+#include "lib/faketree.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+struct entry {
+	char *path;
+	char *text; /* link target or file content */
+	struct tree_stat st;
+	bool dead;
+};
+
+struct fake {
+	struct tree tree;
+	struct entry *entries;
+	size_t n, alloc;
+	uid_t uid;
+};
+
+static struct entry *find(const struct fake *fake, const char *path)
+{
+	for (size_t i = 0; i < fake->n; i++)
+		if (strcmp(fake->entries[i].path, path) == 0)
+			return &fake->entries[i];
+	return NULL;
+}
+
+static struct entry *add(struct fake *fake, const char *path, enum tree_kind kind)
+{
+	struct entry *e = find(fake, path);
+
+	if (!e) {
+		if (strcmp(path, "/") != 0) {
+			CLEANUP_FREE char *parent = path_parent(path);
+
+			if (!find(fake, parent))
+				add(fake, parent, TREE_DIR);
+		}
+		GROW(fake->entries, fake->n, fake->alloc);
+		e = &fake->entries[fake->n++];
+		*e = (struct entry){.path = xstrdup(path)};
+		e->st.ino = fake->n;
+		e->st.dev = 1;
+		e->st.nlink = 1;
+	}
+	e->st.kind = kind;
+	e->st.mode = kind == TREE_DIR ? 0755 : kind == TREE_LINK ? 0777 : 0644;
+	return e;
+}
+
+/* Whether the tree's user has the permission bit (4 read, 1 search) on a directory. The right to pass
+ * modes holds for root's own objects only, as in a user namespace that maps root alone. */
+static bool permitted(const struct fake *fake, const struct entry *e, unsigned bit)
+{
+	unsigned shift = e->st.uid == fake->uid ? 6 : e->st.gid == fake->uid ? 3 : 0;
+
+	if (fake->uid == 0 && e->st.uid == 0)
+		return true;
+	return e->st.mode >> shift & bit;
+}
+
+/* The object at a path, its parents checked; NULL with *error set. */
+static struct entry *walk(const struct fake *fake, const char *path, int *error)
+{
+	struct entry *e = find(fake, "/");
+
+	for (size_t len = 1; path[len];) {
+		CLEANUP_FREE char *prefix = NULL;
+
+		len += strcspn(path + len, "/");
+		prefix = xstrndup(path, len);
+		if (e->st.kind != TREE_DIR) {
+			*error = -ENOTDIR;
+			return NULL;
+		}
+		if (!permitted(fake, e, 1)) {
+			*error = -EACCES;
+			return NULL;
+		}
+		e = find(fake, prefix);
+		if (!e || e->dead) {
+			*error = e ? -EACCES : -ENOENT;
+			return NULL;
+		}
+		len += path[len] == '/';
+	}
+	return e;
+}
+
+static int fake_lstat(const struct tree *tree, const char *path, struct tree_stat *out)
+{
+	int error = 0;
+	struct entry *e = walk((const struct fake *)tree, path, &error);
+
+	if (e)
+		*out = e->st;
+	return error;
+}
+
+static int fake_readlink(const struct tree *tree, const char *path, char **target)
+{
+	int error = 0;
+	struct entry *e = walk((const struct fake *)tree, path, &error);
+
+	if (!e)
+		return error;
+	if (e->st.kind != TREE_LINK)
+		return -EINVAL;
+	*target = xstrdup(e->text);
+	return 0;
+}
+
+static int fake_list(const struct tree *tree, const char *path, struct strvec *names)
+{
+	const struct fake *fake = (const struct fake *)tree;
+	int error = 0;
+	struct entry *e = walk(fake, path, &error);
+
+	if (!e)
+		return error;
+	if (e->st.kind != TREE_DIR)
+		return -ENOTDIR;
+	if (!permitted(fake, e, 4))
+		return -EACCES;
+	for (size_t i = 0; i < fake->n; i++) {
+		CLEANUP_FREE char *parent = path_parent(fake->entries[i].path);
+
+		if (strcmp(parent, path) == 0 && strcmp(fake->entries[i].path, "/") != 0)
+			strvec_push(names, path_base(fake->entries[i].path));
+	}
+	strvec_sort(names);
+	return 0;
+}
+
+static ssize_t fake_head(const struct tree *tree, const char *path, void *buf, size_t size)
+{
+	int error = 0;
+	struct entry *e = walk((const struct fake *)tree, path, &error);
+	size_t n;
+
+	if (!e)
+		return error;
+	if (e->st.kind != TREE_FILE)
+		return -EINVAL;
+	n = e->text ? strlen(e->text) : 0;
+	n = n < size ? n : size;
+	if (n)
+		memcpy(buf, e->text, n);
+	return (ssize_t)n;
+}
+
+static const struct tree_ops fake_ops = {
+	.lstat = fake_lstat, .readlink = fake_readlink, .list = fake_list, .head = fake_head};
+
+/* Undoes \ooo and \n, in place. */
+static char *unescape(char *s)
+{
+	char *out = s;
+
+	for (char *in = s; *in; in++) {
+		unsigned c;
+
+		if (in[0] == '\\' && sscanf(in + 1, "%3o", &c) == 1 && strspn(in + 1, "01234567") >= 3) {
+			*out++ = (char)c;
+			in += 3;
+		} else if (in[0] == '\\' && in[1] == 'n') {
+			*out++ = '\n';
+			in++;
+		} else {
+			*out++ = *in;
+		}
+	}
+	*out = '\0';
+	return s;
+}
+
+static bool parse_line(struct fake *fake, char *line)
+{
+	static const struct {
+		char letter;
+		enum tree_kind kind;
+	} letters[] = {{'d', TREE_DIR}, {'f', TREE_FILE}, {'l', TREE_LINK}, {'s', TREE_SOCKET},
+		{'p', TREE_FIFO}, {'c', TREE_CHAR}, {'b', TREE_BLOCK}, {'!', TREE_DIR}};
+	char path[4096], rest[4096] = "";
+	unsigned mode, uid, gid, major_no, minor_no;
+	struct entry *e = NULL;
+	char *content;
+
+	if (sscanf(line, "uid %u", &fake->uid) == 1)
+		return true;
+	if (sscanf(line + 1, " %4095s %4095[^\n]", path, rest) < 1)
+		return false;
+	unescape(path);
+	for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++)
+		if (line[0] == letters[i].letter)
+			e = add(fake, path, letters[i].kind);
+	if (!e)
+		return false;
+	e->dead = line[0] == '!';
+	content = strchr(rest, '=');
+	if (content && e->st.kind == TREE_FILE) {
+		*content++ = '\0';
+		e->text = xstrdup(unescape(content));
+	}
+	if (e->st.kind == TREE_LINK) {
+		if (strncmp(rest, "-> ", 3) != 0)
+			return false;
+		e->text = xstrdup(unescape(rest + 3));
+	} else if (sscanf(rest, "%u:%u", &major_no, &minor_no) == 2) {
+		e->st.rdev = makedev(major_no, minor_no);
+	} else {
+		int n = sscanf(rest, "%o %u %u", &mode, &uid, &gid);
+
+		if (n >= 1)
+			e->st.mode = mode;
+		if (n == 3) {
+			e->st.uid = uid;
+			e->st.gid = gid;
+		}
+	}
+	return true;
+}
+
+struct tree *faketree_parse(const char *text)
+{
+	struct fake *fake = xcalloc(1, sizeof(*fake));
+	CLEANUP_FREE char *copy = xstrdup(text);
+	char *state;
+
+	fake->tree.ops = &fake_ops;
+	add(fake, "/", TREE_DIR);
+	for (char *line = strtok_r(copy, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
+		line += strspn(line, " \t");
+		if (*line == '#' || *line == '\0')
+			continue;
+		if (!parse_line(fake, line)) {
+			fprintf(stderr, "faketree: cannot read: %s\n", line);
+			faketree_free(&fake->tree);
+			return NULL;
+		}
+	}
+	return &fake->tree;
+}
+
+void faketree_free(struct tree *tree)
+{
+	struct fake *fake = (struct fake *)tree;
+
+	for (size_t i = 0; i < fake->n; i++) {
+		free(fake->entries[i].path);
+		free(fake->entries[i].text);
+	}
+	free(fake->entries);
+	free(fake);
+}
