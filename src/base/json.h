@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Larger documents are refused unread. */
+#define JSON_MAX_SIZE (16 << 20)
+
 /* A value of a document. The root owns all below it: only the root is given to json_free. */
 typedef struct cJSON json;
 
@@ -39,6 +42,16 @@ const json *json_next(const json *value);
 /* A member by exact (case-sensitive) key, or NULL. */
 const json *json_get(const json *object, const char *key);
 
+/* One step of the way from the root (NULL) to a value. Lives on the stack of whoever walks a document. */
+struct json_place {
+	const struct json_place *up;
+	const char *key; /* in an object; NULL: index counts */
+	size_t index;    /* in an array */
+};
+
+/* The JSON pointer (RFC 6901) of a place, "" for the root; free with free(). */
+char *json_pointer(const struct json_place *place);
+
 /* Building. json_add and its kin append to an object, or to an array when key is NULL; the parent
  * takes ownership of child. Each returns the value added. Strings that are not valid UTF-8 are
  * written with U+FFFD for each byte that is not part of a character. */
@@ -49,7 +62,14 @@ json *json_add_string(json *parent, const char *key, const char *s);
 json *json_add_number(json *parent, const char *key, double number);
 json *json_add_bool(json *parent, const char *key, bool b);
 json *json_add_null(json *parent, const char *key);
+/* Takes a member out of an object and frees it; nothing happens when there is none. */
+void json_remove(json *object, const char *key);
 /* The document as text, pretty (tabs, one member a line) or on one line; free with free(). */
 char *json_print(const json *value, bool pretty);
+
+/* The length in bytes (1 to 4) of the UTF-8 character (RFC 3629) at the start of the n bytes at s; 0 when
+ * there is none. */
+size_t utf8_length(const char *s, size_t n);
+bool utf8_valid(const char *s);
 
 #endif

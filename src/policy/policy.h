@@ -46,6 +46,9 @@ struct origin {
 	unsigned layer; /* 0 = the language's own defaults; later layers have greater numbers */
 };
 
+/* "FILE: POINTER", as err->at has it; "FILE" without a pointer. Free with free(). */
+char *origin_text(const struct origin *origin);
+
 struct rule {
 	enum rule_kind kind;
 	enum access access; /* ROOT, PATH, MOUNT; TMPFS: write, or read for a sealed empty directory */
@@ -60,7 +63,7 @@ struct rule {
 	uint64_t size;      /* TMPFS: bytes; 0 = the default */
 	enum mask mask;     /* PATH with ACCESS_DENY */
 	bool optional;      /* PATH, MOUNT, DEVICE: may be missing on the host */
-	bool final;         /* no later layer may raise access at or below path, nor mount from it */
+	bool final;         /* PATH: no later layer may raise access at or below path, nor mount from it */
 	bool relative;      /* written as "./..." */
 	struct strvec grants; /* final: normal host paths at or below path that later layers may use */
 	struct origin origin;
@@ -102,6 +105,8 @@ struct policy {
 /* What "~", "./" and names of policies mean for one caller. Borrowed strings. */
 struct policy_context {
 	const char *home;        /* absolute; NULL = unknown: "~" is then an error */
+	const char *home_real;   /* home with its links followed; NULL = the same. Only for refusing "./" in
+				    it: cwd never has links */
 	const char *cwd;         /* absolute, canonical; NULL = unknown: "./" is then an error */
 	const char *config_home; /* $XDG_CONFIG_HOME or NULL: ~/.config/sbx/policies, then /etc/sbx */
 };
@@ -110,8 +115,9 @@ struct policy_context {
  * CONFIG_HOME/sbx/policies/NAME.json, else /etc/sbx/policies/NAME.json; a built-in name cannot be
  * shadowed) or a FILE (has a slash). flags: the command line's layer as a policy document (borrowed;
  * may be NULL), whose rules get the origin "command line"; flag_names maps its JSON pointers to flags
- * (pairs: pointer, flag; may be NULL) for messages. Errors have kind ERR_POLICY and name the file and
- * JSON pointer, both places when two contradict each other. */
+ * (pairs: pointer, flag; may be NULL) for messages. Errors have kind ERR_POLICY (a flag whose value is
+ * misspelled: ERR_USAGE) and name the file and JSON pointer, both places when two contradict each other.
+ * After an error the policy is empty. */
 int policy_load(struct policy *policy, const struct strvec *names, const json *flags,
 	const struct strvec *flag_names, const struct policy_context *context, struct err *err);
 void policy_clear(struct policy *policy);

@@ -1,0 +1,876 @@
+#include "policy/layer.h"
+
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/path.h"
+#include "policy/merge.h"
+#include "policy/value.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is being read, and into what. */
+struct reader {
+	struct layer *layer;
+	const struct layer_source *source;
+	const struct policy_context *context;
+	struct rule *rule; /* the one whose members are read */
+	struct err *err;
+};
+
+typedef int read_fn(struct reader *r, const json *value, const struct json_place *at);
+
+/* One key that an object may have. Tables of them end with a NULL key; a key in no table is unknown. */
+struct member {
+	const char *key;
+	read_fn *read;
+};
+
+const char *rule_place(const struct rule *rule)
+{
+	return rule->at ? rule->at : rule->path;
+}
+
+void rule_clear(struct rule *rule)
+{
+	free(rule->path);
+	free(rule->at);
+	free(rule->spelled);
+	free(rule->name);
+	free(rule->why);
+	free(rule->text);
+	strvec_clear(&rule->grants);
+	free(rule->origin.file);
+	free(rule->origin.pointer);
+	*rule = (struct rule){0};
+}
+
+void layer_clear(struct layer *layer)
+{
+	policy_clear(&layer->policy);
+	for (size_t i = 0; i < N_SETTINGS; i++) {
+		free(layer->where[i]);
+		free(layer->final[i]);
+	}
+	strvec_clear(&layer->extends);
+	strvec_clear(&layer->off);
+	*layer = (struct layer){0};
+}
+
+/* The pointer of a place; on the command line the flag that made it. */
+static char *pointer_text(const struct reader *r, const struct json_place *at)
+{
+	const struct strvec *flags = r->source->flag_names;
+	char *pointer = json_pointer(at);
+	const char *flag = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; flags && i + 1 < flags->n; i += 2) {
+		size_t len = strlen(flags->v[i]);
+
+		if (len >= longest && strncmp(pointer, flags->v[i], len) == 0 &&
+			(pointer[len] == '/' || !pointer[len])) {
+			longest = len;
+			flag = flags->v[i + 1];
+		}
+	}
+	if (!flag)
+		return pointer;
+	free(pointer);
+	return xstrdup(flag);
+}
+
+static char *where_text(const struct reader *r, const struct json_place *at)
+{
+	CLEANUP_FREE char *pointer = pointer_text(r, at);
+
+	return origin_text(&(struct origin){(char *)r->source->file, pointer, r->source->number});
+}
+
+/* Adds the place to what has been said; a fault of the command line is one of its spelling. */
+static int locate(struct reader *r, const struct json_place *at)
+{
+	CLEANUP_FREE char *where = where_text(r, at);
+
+	r->err->kind = r->source->flag_names ? ERR_USAGE : ERR_POLICY;
+	return err_at(r->err, "%s", where);
+}
+
+__attribute__((format(printf, 3, 4))) static int fail(
+	struct reader *r, const struct json_place *at, const char *fmt, ...)
+{
+	CLEANUP_FREE char *message = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	message = xvasprintf(fmt, ap);
+	va_end(ap);
+	err_set(r->err, ERR_POLICY, "%s", message);
+	return locate(r, at);
+}
+
+static int expect(
+	struct reader *r, const json *value, enum json_type type, const struct json_place *at)
+{
+	if (json_type(value) == type)
+		return 0;
+	return fail(r, at, "must be %s, not %s", json_type_name(type),
+		json_type_name(json_type(value)));
+}
+
+static int read_text(struct reader *r, const json *value, const struct json_place *at, char **out)
+{
+	if (expect(r, value, JSON_STRING, at) < 0)
+		return -1;
+	*out = xstrdup(json_string(value));
+	return 0;
+}
+
+static int read_bool(struct reader *r, const json *value, const struct json_place *at, bool *out)
+{
+	if (expect(r, value, JSON_BOOL, at) < 0)
+		return -1;
+	*out = json_bool(value);
+	return 0;
+}
+
+/* "a", "b" or "c": the words of a list as a message shows them. */
+static char *list_text(const char *const *words, size_t n, const char *last)
+{
+	char *text = xstrdup("");
+
+	for (size_t i = 0; i < n; i++) {
+		char *longer = xasprintf("%s%s\"%s\"", text,
+			i == 0      ? ""
+			: i + 1 < n ? ", "
+				    : last,
+			words[i]);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+/* The index of a string in a list of words that ends with NULL, or -1. */
+static int read_word(
+	struct reader *r, const json *value, const struct json_place *at, const char *const *words)
+{
+	CLEANUP_FREE char *list = NULL;
+	size_t n = 0;
+
+	if (expect(r, value, JSON_STRING, at) < 0)
+		return -1;
+	for (; words[n]; n++)
+		if (strcmp(words[n], json_string(value)) == 0)
+			return (int)n;
+	list = list_text(words, n, " or ");
+	return fail(r, at, "must be %s, not \"%s\"", list, json_string(value));
+}
+
+static int read_list(
+	struct reader *r, const json *value, const struct json_place *at, read_fn *read)
+{
+	struct json_place here = {at, NULL, 0};
+
+	if (expect(r, value, JSON_ARRAY, at) < 0)
+		return -1;
+	for (const json *v = json_first(value); v; v = json_next(v), here.index++)
+		if (read(r, v, &here) < 0)
+			return -1;
+	return 0;
+}
+
+static int unknown_key(struct reader *r, const struct json_place *at, const struct member *members)
+{
+	CLEANUP_FREE const char **keys = NULL;
+	CLEANUP_FREE char *list = NULL;
+	const char *near;
+	size_t n = 0, alloc = 0;
+
+	for (; members[n].key; n++) {
+		GROW(keys, n, alloc);
+		keys[n] = members[n].key;
+	}
+	fail(r, at, "unknown key \"%s\"", at->key);
+	near = nearest(at->key, keys, n);
+	if (near)
+		return err_hint(r->err, "did you mean \"%s\"?", near);
+	list = list_text(keys, n, " and ");
+	return err_hint(r->err, "the keys known here are %s", list);
+}
+
+static int read_object(struct reader *r, const json *value, const struct json_place *at,
+	const struct member *members)
+{
+	struct json_place here = {at, NULL, 0};
+
+	if (expect(r, value, JSON_OBJECT, at) < 0)
+		return -1;
+	for (const json *v = json_first(value); v; v = json_next(v)) {
+		const struct member *m = members;
+
+		here.key = json_key(v);
+		while (m->key && strcmp(m->key, here.key) != 0)
+			m++;
+		if (!m->key)
+			return unknown_key(r, &here, members);
+		if (m->read(r, v, &here) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Notes that the layer sets something. */
+static int set(struct reader *r, enum setting setting, const struct json_place *at)
+{
+	r->layer->where[setting] = where_text(r, at);
+	return 0;
+}
+
+/* Rules */
+
+static int new_rule(
+	struct reader *r, enum rule_kind kind, enum access access, const struct json_place *at)
+{
+	struct policy *p = &r->layer->policy;
+
+	if (p->n_rules == MERGE_MAX_RULES)
+		return fail(r, at, "more than %d rules", MERGE_MAX_RULES);
+	GROW(p->rules, p->n_rules, r->layer->alloc);
+	r->rule = &p->rules[p->n_rules++];
+	*r->rule = (struct rule){.kind = kind, .access = access};
+	r->rule->origin =
+		(struct origin){xstrdup(r->source->file), pointer_text(r, at), r->source->number};
+	return 0;
+}
+
+static int read_path_value(
+	struct reader *r, const json *value, const struct json_place *at, struct path_value *out)
+{
+	*out = (struct path_value){0};
+	if (expect(r, value, JSON_STRING, at) < 0)
+		return -1;
+	if (value_path(out, json_string(value), r->source->dir, r->context, r->err) < 0)
+		return locate(r, at);
+	return 0;
+}
+
+static int read_host_path(struct reader *r, const json *value, const struct json_place *at)
+{
+	struct path_value path;
+
+	if (read_path_value(r, value, at, &path) < 0)
+		return -1;
+	r->rule->path = path.path;
+	r->rule->spelled = path.spelled;
+	r->rule->relative = path.relative;
+	return 0;
+}
+
+static int read_sandbox_path(
+	struct reader *r, const json *value, const struct json_place *at, char **out)
+{
+	struct path_value path;
+
+	if (read_path_value(r, value, at, &path) < 0)
+		return -1;
+	free(path.spelled);
+	*out = path.path;
+	return 0;
+}
+
+static int read_at(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_sandbox_path(r, value, at, &r->rule->at);
+}
+
+static int read_why(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_text(r, value, at, &r->rule->why);
+}
+
+static int read_name(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_text(r, value, at, &r->rule->name) < 0)
+		return -1;
+	return *r->rule->name ? 0 : fail(r, at, "the name is empty");
+}
+
+static int read_optional(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_bool(r, value, at, &r->rule->optional);
+}
+
+static int read_rule_final(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_bool(r, value, at, &r->rule->final);
+}
+
+static int read_grant(struct reader *r, const json *value, const struct json_place *at)
+{
+	char *path;
+
+	if (read_sandbox_path(r, value, at, &path) < 0)
+		return -1;
+	strvec_take(&r->rule->grants, path);
+	return 0;
+}
+
+static int read_grants(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_grant);
+}
+
+static int read_mask(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"eacces", "empty", NULL});
+
+	if (word >= 0)
+		r->rule->mask = word ? MASK_EMPTY : MASK_EACCES;
+	return word;
+}
+
+static int read_mount_access(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"read", "write", NULL});
+
+	if (word >= 0)
+		r->rule->access = word ? ACCESS_WRITE : ACCESS_READ;
+	return word;
+}
+
+static int read_size(struct reader *r, const json *value, const struct json_place *at)
+{
+	bool good;
+
+	if (json_type(value) == JSON_NUMBER) {
+		double number = json_number(value);
+
+		/* Whole numbers beyond 2^53 are not exact in JSON. */
+		good = number >= 1 && number <= 9007199254740992.0;
+		r->rule->size = good ? (uint64_t)number : 0;
+		good = good && (double)r->rule->size == number;
+	} else {
+		if (expect(r, value, JSON_STRING, at) < 0)
+			return -1;
+		good = value_size(json_string(value), &r->rule->size);
+	}
+	if (good)
+		return 0;
+	fail(r, at, "no size");
+	return err_hint(r->err,
+		"write \"64M\" (K, M, G and T are powers of 1024), or a number of bytes "
+		"from 1 on");
+}
+
+static int read_file_text(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_text(r, value, at, &r->rule->text) < 0)
+		return -1;
+	r->rule->text_len = strlen(r->rule->text);
+	return 0;
+}
+
+static int check_grants(struct reader *r, const struct json_place *at)
+{
+	struct json_place list = {at, "grants", 0}, here = {&list, NULL, 0};
+
+	if (r->rule->grants.n && !r->rule->final) {
+		fail(r, &list, "\"grants\" without \"final\"");
+		return err_hint(r->err, "grants are exceptions from \"final\": true");
+	}
+	for (; here.index < r->rule->grants.n; here.index++)
+		if (!path_within(r->rule->grants.v[here.index], r->rule->path))
+			return fail(r, &here, "%s is not below the rule's own %s",
+				r->rule->grants.v[here.index], r->rule->path);
+	return 0;
+}
+
+/* What the kinds of rule may not stand on: "/", and the sandbox's own places. */
+static int check_place(struct reader *r, const struct json_place *at)
+{
+	const struct rule *rule = r->rule;
+	const char *place = rule_place(rule);
+	bool proc = path_within(place, "/proc"), dev = path_within(place, "/dev");
+	bool exact = strcmp(place, "/proc") == 0 || strcmp(place, "/dev") == 0;
+
+	if (strcmp(place, "/") == 0) {
+		fail(r, at, "no rule can stand at \"/\"");
+		return err_hint(r->err,
+			"use \"filesystem\": {\"root\": \"read\"} for the host's files, or name "
+			"the directories of \"/\" one by one");
+	}
+	if (rule->kind == RULE_PATH && strcmp(place, "/tmp") == 0) {
+		fail(r, at, "/tmp is always the sandbox's own");
+		return err_hint(r->err,
+			"\"mounts\" with \"at\": \"/tmp\" puts a directory of the host there, "
+			"\"tmpfs\" changes its size");
+	}
+	if (rule->kind == RULE_PATH ? (proc || dev) && (exact || rule->access != ACCESS_DENY)
+		: rule->kind == RULE_DEVICE ? proc || (dev && exact)
+					    : exact) {
+		fail(r, at, "%s is always the sandbox's own", proc ? "/proc" : "/dev");
+		return err_hint(r->err,
+			proc ? "\"filesystem\": {\"proc\": ...} says what it is"
+			     : "use \"devices\" for a device, \"dev\": \"none\" for no /dev");
+	}
+	if (rule->kind == RULE_MOUNT && path_within(rule->path, "/proc")) {
+		fail(r, at,
+			"the host's /proc cannot be mounted: it leads to every process's files");
+		return err_hint(r->err, "\"filesystem\": {\"proc\": ...} says what /proc is");
+	}
+	return 0;
+}
+
+static int missing(struct reader *r, const struct json_place *at, const char *key)
+{
+	fail(r, at, "the key \"%s\" is missing", key);
+	return err_hint(r->err, "a rule that is an object needs it");
+}
+
+#define PATH_MEMBERS                                                                               \
+	{"path", read_host_path}, {"why", read_why}, {"name", read_name},                          \
+		{"optional", read_optional}, {"final", read_rule_final},                           \
+	{                                                                                          \
+		"grants", read_grants                                                              \
+	}
+
+static int read_path_rule(
+	struct reader *r, const json *value, const struct json_place *at, enum access access)
+{
+	static const struct member members[] = {PATH_MEMBERS, {NULL, NULL}};
+	static const struct member deny_members[] = {
+		PATH_MEMBERS, {"mask", read_mask}, {NULL, NULL}};
+
+	if (new_rule(r, RULE_PATH, access, at) < 0)
+		return -1;
+	if (json_type(value) == JSON_OBJECT) {
+		if (read_object(r, value, at, access == ACCESS_DENY ? deny_members : members) < 0)
+			return -1;
+		if (!r->rule->path)
+			return missing(r, at, "path");
+	} else if (read_host_path(r, value, at) < 0) {
+		return -1;
+	}
+	return check_grants(r, at) < 0 ? -1 : check_place(r, at);
+}
+
+static int read_read_rule(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_path_rule(r, value, at, ACCESS_READ);
+}
+
+static int read_write_rule(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_path_rule(r, value, at, ACCESS_WRITE);
+}
+
+static int read_deny_rule(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_path_rule(r, value, at, ACCESS_DENY);
+}
+
+static int read_mount(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"at", read_at}, {"from", read_host_path},
+		{"access", read_mount_access}, {"optional", read_optional}, {"why", read_why},
+		{"name", read_name}, {NULL, NULL}};
+
+	if (new_rule(r, RULE_MOUNT, ACCESS_READ, at) < 0 || read_object(r, value, at, members) < 0)
+		return -1;
+	if (!r->rule->at || !r->rule->path)
+		return missing(r, at, r->rule->at ? "from" : "at");
+	return check_place(r, at);
+}
+
+static int read_tmpfs(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"at", read_at}, {"size", read_size},
+		{"access", read_mount_access}, {"why", read_why}, {"name", read_name},
+		{NULL, NULL}};
+
+	if (new_rule(r, RULE_TMPFS, ACCESS_WRITE, at) < 0 || read_object(r, value, at, members) < 0)
+		return -1;
+	return r->rule->at ? check_place(r, at) : missing(r, at, "at");
+}
+
+static int read_file(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"at", read_at}, {"text", read_file_text},
+		{"why", read_why}, {"name", read_name}, {NULL, NULL}};
+
+	if (new_rule(r, RULE_FILE, ACCESS_READ, at) < 0 || read_object(r, value, at, members) < 0)
+		return -1;
+	if (!r->rule->at || !r->rule->text)
+		return missing(r, at, r->rule->at ? "text" : "at");
+	return check_place(r, at);
+}
+
+static int read_device(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"path", read_host_path}, {"why", read_why},
+		{"name", read_name}, {"optional", read_optional}, {NULL, NULL}};
+
+	if (new_rule(r, RULE_DEVICE, ACCESS_WRITE, at) < 0)
+		return -1;
+	if (json_type(value) == JSON_OBJECT) {
+		if (read_object(r, value, at, members) < 0)
+			return -1;
+		if (!r->rule->path)
+			return missing(r, at, "path");
+	} else if (read_host_path(r, value, at) < 0) {
+		return -1;
+	}
+	return check_place(r, at);
+}
+
+/* filesystem */
+
+static int read_root(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"deny", "read", NULL});
+
+	if (word < 0 || new_rule(r, RULE_ROOT, word ? ACCESS_READ : ACCESS_DENY, at) < 0)
+		return -1;
+	r->rule->path = xstrdup("/");
+	return 0;
+}
+
+static int read_reads(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_read_rule);
+}
+
+static int read_writes(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_write_rule);
+}
+
+static int read_denies(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_deny_rule);
+}
+
+static int read_mounts(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_mount);
+}
+
+static int read_tmpfses(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_tmpfs);
+}
+
+static int read_files(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_file);
+}
+
+static int read_devices(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_device);
+}
+
+static int read_proc(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const char *const words[] = {[PROC_AUTO] = "auto",
+		[PROC_FRESH] = "fresh",
+		[PROC_BIND] = "bind",
+		[PROC_NONE] = "none",
+		NULL};
+	int word = read_word(r, value, at, words);
+
+	if (word < 0 || new_rule(r, RULE_PROC, ACCESS_WRITE, at) < 0)
+		return -1;
+	r->rule->at = xstrdup("/proc");
+	r->layer->policy.proc = (enum proc_mode)word;
+	return set(r, SET_PROC, at);
+}
+
+static int read_dev(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const char *const words[] = {[DEV_MINIMAL] = "minimal", [DEV_NONE] = "none", NULL};
+	int word = read_word(r, value, at, words);
+
+	if (word < 0 || new_rule(r, RULE_DEV, ACCESS_WRITE, at) < 0)
+		return -1;
+	r->rule->at = xstrdup("/dev");
+	r->layer->policy.dev = (enum dev_mode)word;
+	return set(r, SET_DEV, at);
+}
+
+static int read_filesystem(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"root", read_root}, {"read", read_reads},
+		{"write", read_writes}, {"deny", read_denies}, {"mounts", read_mounts},
+		{"tmpfs", read_tmpfses}, {"files", read_files}, {"dev", read_dev},
+		{"devices", read_devices}, {"proc", read_proc}, {NULL, NULL}};
+
+	return read_object(r, value, at, members);
+}
+
+/* The other keys */
+
+static int read_version(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (expect(r, value, JSON_NUMBER, at) < 0)
+		return -1;
+	if (json_number(value) == 1)
+		return 0;
+	fail(r, at, "this sbx reads policies of version 1");
+	return err_hint(r->err, "write \"sbx\": 1, or use an sbx that knows the other version");
+}
+
+static int read_schema(struct reader *r, const json *value, const struct json_place *at)
+{
+	return expect(r, value, JSON_STRING, at);
+}
+
+static int read_description(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_text(r, value, at, &r->layer->policy.description) < 0)
+		return -1;
+	return set(r, SET_DESCRIPTION, at);
+}
+
+/* A string that is not empty, appended to list. */
+static int push_text(
+	struct reader *r, const json *value, const struct json_place *at, struct strvec *list)
+{
+	if (expect(r, value, JSON_STRING, at) < 0)
+		return -1;
+	if (!*json_string(value))
+		return fail(r, at, "the string is empty");
+	strvec_push(list, json_string(value));
+	return 0;
+}
+
+static int read_extended(struct reader *r, const json *value, const struct json_place *at)
+{
+	return push_text(r, value, at, &r->layer->extends);
+}
+
+static int read_extends(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_extended);
+}
+
+static int read_off_name(struct reader *r, const json *value, const struct json_place *at)
+{
+	return push_text(r, value, at, &r->layer->off);
+}
+
+static int read_off(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_off_name);
+}
+
+static int read_final_word(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const enum setting settings[] = {SET_NETWORK, SET_WALL};
+	int word = read_word(r, value, at, (const char *const[]){"network", "limits", NULL});
+
+	if (word < 0)
+		return -1;
+	free(r->layer->final[settings[word]]);
+	r->layer->final[settings[word]] = where_text(r, at);
+	return 0;
+}
+
+static int read_final(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_final_word);
+}
+
+static int read_network(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"none", "host", NULL});
+
+	if (word < 0)
+		return -1;
+	r->layer->policy.network = word ? NETWORK_HOST : NETWORK_NONE;
+	return set(r, SET_NETWORK, at);
+}
+
+static int read_hostname(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_text(r, value, at, &r->layer->policy.hostname) < 0)
+		return -1;
+	if (value_hostname(r->layer->policy.hostname))
+		return set(r, SET_HOSTNAME, at);
+	fail(r, at, "\"%s\" is no host name", r->layer->policy.hostname);
+	return err_hint(r->err, "letters, digits, \"-\" and \".\", 64 at most");
+}
+
+static int read_identity(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"hostname", read_hostname}, {NULL, NULL}};
+
+	return read_object(r, value, at, members);
+}
+
+static int read_env_base(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"minimal", "none", NULL});
+
+	if (word < 0)
+		return -1;
+	r->layer->policy.env_base = word ? ENV_NONE : ENV_MINIMAL;
+	return set(r, SET_ENV_BASE, at);
+}
+
+static int read_inherited(struct reader *r, const json *value, const struct json_place *at)
+{
+	const char *text, *star;
+
+	if (push_text(r, value, at, &r->layer->policy.env_inherit) < 0)
+		return -1;
+	text = json_string(value);
+	star = strchr(text, '*');
+	if (!strchr(text, '=') && star != text && (!star || !star[1]))
+		return 0;
+	fail(r, at, "\"%s\" names no variable to inherit", text);
+	return err_hint(r->err, "write a name (\"LANG\") or the beginning of names (\"LC_*\")");
+}
+
+static int read_inherit(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_inherited);
+}
+
+static int read_env_set(struct reader *r, const json *value, const struct json_place *at)
+{
+	struct policy *p = &r->layer->policy;
+	struct json_place here = {at, NULL, 0};
+
+	if (expect(r, value, JSON_OBJECT, at) < 0)
+		return -1;
+	for (const json *v = json_first(value); v; v = json_next(v)) {
+		here.key = json_key(v);
+		if (!value_variable(here.key, strlen(here.key))) {
+			fail(r, &here, "\"%s\" is no name of a variable", here.key);
+			return err_hint(r->err, "letters, digits and \"_\", no digit first");
+		}
+		if (expect(r, v, JSON_STRING, &here) < 0)
+			return -1;
+		p->env_set = xreallocarray(p->env_set, p->n_env_set + 1, sizeof(*p->env_set));
+		p->env_set[p->n_env_set++] =
+			(struct env_set){xstrdup(here.key), xstrdup(json_string(v))};
+	}
+	return 0;
+}
+
+static int read_environment(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"base", read_env_base}, {"inherit", read_inherit},
+		{"set", read_env_set}, {NULL, NULL}};
+
+	return read_object(r, value, at, members);
+}
+
+static int read_cwd(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_sandbox_path(r, value, at, &r->layer->policy.cwd) < 0)
+		return -1;
+	return set(r, SET_CWD, at);
+}
+
+static int read_nested(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_bool(r, value, at, &r->layer->policy.nested_userns) < 0)
+		return -1;
+	return set(r, SET_NESTED_USERNS, at);
+}
+
+static int read_capability(struct reader *r, const json *value, const struct json_place *at)
+{
+	const char *near;
+	size_t n;
+	const char *const *names = value_capabilities(&n);
+
+	if (push_text(r, value, at, &r->layer->policy.capabilities) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], json_string(value)) == 0)
+			return 0;
+	fail(r, at, "\"%s\" is no capability", json_string(value));
+	near = nearest(json_string(value), names, n);
+	return err_hint(r->err,
+		near ? "did you mean \"%s\"?" : "they are named as in capabilities(7): \"%s\"",
+		near ? near : "CAP_NET_RAW");
+}
+
+static int read_capabilities(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_list(r, value, at, read_capability) < 0)
+		return -1;
+	return r->layer->policy.capabilities.n ? set(r, SET_CAPABILITIES, at) : 0;
+}
+
+static int read_stdio(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"pipe", "direct", NULL});
+
+	if (word < 0)
+		return -1;
+	r->layer->policy.stdio = word ? STDIO_DIRECT : STDIO_PIPE;
+	return set(r, SET_STDIO, at);
+}
+
+static int read_process(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"cwd", read_cwd}, {"nested_userns", read_nested},
+		{"capabilities", read_capabilities}, {"stdio", read_stdio}, {NULL, NULL}};
+
+	return read_object(r, value, at, members);
+}
+
+static int read_wall(struct reader *r, const json *value, const struct json_place *at)
+{
+	uint64_t *ms = &r->layer->policy.wall_ms;
+	bool good;
+
+	if (json_type(value) == JSON_NUMBER) {
+		double seconds = json_number(value);
+
+		good = seconds >= 0.001 && seconds <= VALUE_MAX_SECONDS;
+		*ms = good ? (uint64_t)(seconds * 1000 + 0.5) : 0;
+	} else {
+		if (expect(r, value, JSON_STRING, at) < 0)
+			return -1;
+		good = value_duration(json_string(value), ms);
+	}
+	if (good)
+		return set(r, SET_WALL, at);
+	fail(r, at, "no duration");
+	return err_hint(
+		r->err, "write \"120s\", \"2m\", \"1h\", \"500ms\" or a number of seconds above 0");
+}
+
+static int read_limits(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"wall", read_wall}, {NULL, NULL}};
+
+	return read_object(r, value, at, members);
+}
+
+int layer_read(struct layer *layer, const json *document, const struct layer_source *source,
+	const struct policy_context *context, struct err *err)
+{
+	static const struct member members[] = {{"sbx", read_version}, {"$schema", read_schema},
+		{"description", read_description}, {"extends", read_extends}, {"off", read_off},
+		{"final", read_final}, {"filesystem", read_filesystem}, {"network", read_network},
+		{"identity", read_identity}, {"environment", read_environment},
+		{"process", read_process}, {"limits", read_limits}, {NULL, NULL}};
+	struct reader r = {layer, source, context, NULL, err};
+
+	layer->file = source->file;
+	if (read_object(&r, document, NULL, members) < 0)
+		return -1;
+	if (json_get(document, "sbx"))
+		return 0;
+	fail(&r, NULL, "the key \"sbx\" is missing");
+	return err_hint(err, "begin the policy with \"sbx\": 1");
+}

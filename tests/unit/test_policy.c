@@ -1,0 +1,1222 @@
+/* The policy language: every key, every wrong value, and how layers are merged. */
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/strvec.h"
+#include "lib/tap.h"
+#include "policy/policy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct policy_context context = {.home = "/home/u", .cwd = "/home/u/src/p"};
+
+/* One line for each rule but the language's own, and for each setting that is not the default. */
+static void print_rule(FILE *out, const struct rule *r)
+{
+	static const char *const kinds[] = {[RULE_ROOT] = "root",
+		[RULE_PATH] = "path",
+		[RULE_MOUNT] = "mount",
+		[RULE_TMPFS] = "tmpfs",
+		[RULE_FILE] = "file",
+		[RULE_DEVICE] = "device",
+		[RULE_PROC] = "proc",
+		[RULE_DEV] = "dev"};
+
+	fprintf(out, "%s %s", kinds[r->kind], access_name(r->access));
+	if (r->at)
+		fprintf(out, " at=%s", r->at);
+	if (r->path)
+		fprintf(out, " path=%s", r->path);
+	if (r->spelled)
+		fprintf(out, " spelled=%s", r->spelled);
+	if (r->name)
+		fprintf(out, " name=%s", r->name);
+	if (r->why)
+		fprintf(out, " why=%s", r->why);
+	if (r->text)
+		fprintf(out, " text=%s/%zu", r->text, r->text_len);
+	if (r->size)
+		fprintf(out, " size=%llu", (unsigned long long)r->size);
+	fputs(r->mask == MASK_EMPTY ? " empty" : "", out);
+	fputs(r->optional ? " optional" : "", out);
+	fputs(r->final ? " final" : "", out);
+	fputs(r->relative ? " relative" : "", out);
+	for (size_t i = 0; i < r->grants.n; i++)
+		fprintf(out, " grant=%s", r->grants.v[i]);
+	putc('\n', out);
+}
+
+static void print_list(FILE *out, const char *what, const struct strvec *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		fprintf(out, "%s %s\n", what, list->v[i]);
+}
+
+static char *dump(const struct policy *p, bool defaults)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < p->n_rules; i++)
+		if (defaults || p->rules[i].origin.layer || p->rules[i].final)
+			print_rule(out, &p->rules[i]);
+	if (p->network == NETWORK_HOST)
+		fputs("network host\n", out);
+	if (p->hostname)
+		fprintf(out, "hostname %s\n", p->hostname);
+	if (p->env_base == ENV_NONE)
+		fputs("env none\n", out);
+	print_list(out, "inherit", &p->env_inherit);
+	for (size_t i = 0; i < p->n_env_set; i++)
+		fprintf(out, "set %s=%s\n", p->env_set[i].name, p->env_set[i].value);
+	if (p->cwd)
+		fprintf(out, "cwd %s\n", p->cwd);
+	if (p->nested_userns)
+		fputs("nested\n", out);
+	print_list(out, "cap", &p->capabilities);
+	if (p->stdio == STDIO_DIRECT)
+		fputs("direct\n", out);
+	if (p->wall_ms)
+		fprintf(out, "wall %llu\n", (unsigned long long)p->wall_ms);
+	fclose(out);
+	return text;
+}
+
+/* The dump of a document whose other members are body, or "AT: MESSAGE". */
+static char *load_body(const char *body, const char *dir, bool defaults)
+{
+	CLEANUP_FREE char *text = xasprintf("{\"sbx\": 1%s%s}", *body ? ", " : "", body);
+	struct policy policy;
+	struct err err = {0};
+	char *out;
+
+	if (policy_load_text(&policy, text, strlen(text), "p", dir, &context, &err) < 0)
+		return xasprintf("%s: %s", err.at, err.message);
+	out = dump(&policy, defaults);
+	policy_clear(&policy);
+	return out;
+}
+
+struct good {
+	const char *what, *body, *want;
+};
+
+#define FS(x) "\"filesystem\": {" x "}"
+
+static const struct good good[] = {
+	{"nothing", "", ""},
+	{"description and schema", "\"description\": \"x\", \"$schema\": \"y\"", ""},
+	{"root read", FS("\"root\": \"read\""), "root read path=/\n"},
+	{"root deny", FS("\"root\": \"deny\""), "root deny path=/\n"},
+	{"read, write, deny", FS("\"read\": [\"/a\"], \"write\": [\"/b\"], \"deny\": [\"/c\"]"),
+		"path read path=/a\npath write path=/b\npath deny path=/c\n"},
+	{"every form of a path", FS("\"read\": [\"/a/\", \"~\", \"~/x\", \"./y\", \"@policy/z\"]"),
+		"path read path=/a\npath read path=/home/u\npath read path=/home/u/x\n"
+		"path read path=/home/u/src/p/y relative\npath read path=/policies/z\n"},
+	{"the dot", FS("\"write\": [\".\"]"), "path write path=/home/u/src/p relative\n"},
+	{"paths are made normal", FS("\"read\": [\"//a/./b//c/\"]"), "path read path=/a/b/c\n"},
+	{"two dots", FS("\"read\": [\"/a/../b\", \"./../q\", \"/...\", \"/..a\"]"),
+		"path read path=/b spelled=/a/../b\n"
+		"path read path=/home/u/src/q spelled=/home/u/src/p/../q relative\n"
+		"path read path=/...\npath read path=/..a\n"},
+	{"a rule with everything",
+		FS("\"deny\": [{\"path\": \"/a\", \"why\": \"w\", \"name\": \"n\", \"optional\": "
+		   "true,"
+		   "\"final\": true, \"grants\": [\"/a/b\", \"/a/c/\"], \"mask\": \"empty\"}]"),
+		"path deny path=/a name=n why=w empty optional final grant=/a/b grant=/a/c\n"},
+	{"mask eacces",
+		FS("\"deny\": [{\"path\": \"/a\", \"mask\": \"eacces\", \"final\": false}]"),
+		"path deny path=/a\n"},
+	{"mounts",
+		FS("\"mounts\": [{\"at\": \"/w\", \"from\": \"~/p\"},"
+		   "{\"at\": \"/x\", \"from\": \"/\", \"access\": \"read\", \"optional\": true, "
+		   "\"name\": \"n\"},"
+		   "{\"at\": \"/tmp/y\", \"from\": \"./\", \"access\": \"write\", \"why\": "
+		   "\"w\"}]"),
+		"mount read at=/w path=/home/u/p\nmount read at=/x path=/ name=n optional\n"
+		"mount write at=/tmp/y path=/home/u/src/p why=w relative\n"},
+	{"tmpfs",
+		FS("\"tmpfs\": [{\"at\": \"/a\"}, {\"at\": \"/b\", \"size\": \"64M\", \"access\": "
+		   "\"read\"},"
+		   "{\"at\": \"/c\", \"size\": 4096, \"access\": \"write\"}, {\"at\": \"~/d\", "
+		   "\"size\": \"2G\"},"
+		   "{\"at\": \"/e\", \"size\": \"512K\"}, {\"at\": \"/f\", \"size\": \"77\"}]"),
+		"tmpfs write at=/a\ntmpfs read at=/b size=67108864\ntmpfs write at=/c size=4096\n"
+		"tmpfs write at=/home/u/d size=2147483648\ntmpfs write at=/e size=524288\n"
+		"tmpfs write at=/f size=77\n"},
+	{"files",
+		FS("\"files\": [{\"at\": \"/etc/hosts\", \"text\": \"a\\n\", \"why\": \"w\"},"
+		   "{\"at\": \"/e\", \"text\": \"\"}]"),
+		"file read at=/etc/hosts why=w text=a\n/2\nfile read at=/e text=/0\n"},
+	{"devices",
+		FS("\"devices\": [\"/dev/kvm\", {\"path\": \"/dev/dri\", \"optional\": true, "
+		   "\"why\": \"w\"}]"),
+		"device write path=/dev/kvm\ndevice write path=/dev/dri why=w optional\n"},
+	{"proc and dev", FS("\"proc\": \"bind\", \"dev\": \"minimal\""),
+		"proc write at=/proc\ndev write at=/dev\n"},
+	{"no proc, no dev", FS("\"proc\": \"none\", \"dev\": \"none\""), ""},
+	{"denies below the sandbox's own",
+		FS("\"deny\": [\"/proc/kcore\", \"/dev/shm\", \"/tmp/x\"]"),
+		"path deny path=/proc/kcore\npath deny path=/dev/shm\npath deny path=/tmp/x\n"},
+	{"rules below /tmp",
+		FS("\"read\": [\"/tmp/a\"], \"mounts\": [{\"at\": \"/tmp\", \"from\": "
+		   "\"/var/t\"}]"),
+		"path read path=/tmp/a\nmount read at=/tmp path=/var/t\n"},
+	{"network", "\"network\": \"host\"", "network host\n"},
+	{"host name", "\"identity\": {\"hostname\": \"a-1.b\"}", "hostname a-1.b\n"},
+	{"environment",
+		"\"environment\": {\"base\": \"none\", \"inherit\": [\"A\", \"LC_*\", \"A\"],"
+		"\"set\": {\"B\": \"x=y\", \"C\": \"\"}}",
+		"env none\ninherit A\ninherit LC_*\nset B=x=y\nset C=\n"},
+	{"process",
+		"\"process\": {\"cwd\": \"./\", \"nested_userns\": true, \"stdio\": \"direct\"}",
+		"cwd /home/u/src/p\nnested\ndirect\n"},
+	{"capabilities",
+		"\"process\": {\"capabilities\": [\"CAP_NET_RAW\", \"CAP_CHECKPOINT_RESTORE\","
+		"\"CAP_NET_RAW\"], \"nested_userns\": false}",
+		"cap CAP_NET_RAW\ncap CAP_CHECKPOINT_RESTORE\n"},
+	{"no capabilities", "\"process\": {\"capabilities\": [], \"nested_userns\": true}",
+		"nested\n"},
+	{"wall in seconds", "\"limits\": {\"wall\": \"120s\"}", "wall 120000\n"},
+	{"wall in minutes", "\"limits\": {\"wall\": \"2m\"}", "wall 120000\n"},
+	{"wall in hours", "\"limits\": {\"wall\": \"1h\"}", "wall 3600000\n"},
+	{"wall in milliseconds", "\"limits\": {\"wall\": \"500ms\"}", "wall 500\n"},
+	{"wall without a unit", "\"limits\": {\"wall\": \"7\"}", "wall 7000\n"},
+	{"wall as a number", "\"limits\": {\"wall\": 1.5}", "wall 1500\n"},
+	{"finals of nothing", "\"final\": [\"network\", \"limits\", \"limits\"]", ""},
+	{"a rule said twice",
+		FS("\"read\": [\"/a\", \"/a/\", {\"path\": \"/a\", \"why\": \"again\"}]"),
+		"path read path=/a\n"},
+	{"a denied path and what is shown there",
+		FS("\"deny\": [\"/a\", \"/b\"], \"mounts\":"
+		   "[{\"at\": \"/a\", \"from\": \"/x\"}], \"tmpfs\": [{\"at\": \"/b\"}]"),
+		"path deny path=/a\npath deny path=/b\nmount read at=/a path=/x\ntmpfs write "
+		"at=/b\n"},
+	{"final and looser in one layer",
+		FS("\"deny\": [{\"path\": \"/a\", \"final\": true}], \"read\": [\"/a/b\"]"),
+		"path deny path=/a final\npath read path=/a/b\n"},
+};
+
+static void test_good(void)
+{
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		CLEANUP_FREE char *got = load_body(good[i].body, "/policies", false);
+
+		is_str(got, good[i].want, "%s", good[i].what);
+	}
+}
+
+static void test_defaults(void)
+{
+	CLEANUP_FREE char *got = load_body("", NULL, true);
+	CLEANUP_FREE char *tmp =
+		load_body(FS("\"tmpfs\": [{\"at\": \"/tmp\", \"size\": \"1M\"}]"), NULL, true);
+	CLEANUP_FREE char *none =
+		load_body(FS("\"proc\": \"none\", \"dev\": \"none\""), NULL, true);
+
+	is_str(got,
+		"root deny path=/\nproc write at=/proc\ndev write at=/dev\n"
+		"tmpfs write at=/tmp size=536870912\n",
+		"the language's own rules");
+	is_str(tmp,
+		"tmpfs write at=/tmp size=1048576\nroot deny path=/\nproc write at=/proc\n"
+		"dev write at=/dev\n",
+		"/tmp given another size");
+	is_str(none, "root deny path=/\ntmpfs write at=/tmp size=536870912\n",
+		"neither /proc nor /dev");
+}
+
+struct bad {
+	const char *what, *body, *at, *message, *hint; /* hint: "" = any */
+};
+
+static const struct bad bad[] = {
+	/* Unknown keys, also those of other case and of the design's later work. */
+	{"an unknown key", "\"foo\": 1", "p: /foo", "unknown key \"foo\"", "\"filesystem\""},
+	{"a mistyped key", "\"filesytem\": {}", "p: /filesytem", "unknown key",
+		"did you mean \"filesystem\""},
+	{"a key in other case", "\"Network\": \"none\"", "p: /Network", "unknown key",
+		"\"network\""},
+	{"a later key: seccomp", "\"seccomp\": \"default\"", "p: /seccomp", "unknown key", ""},
+	{"a later key: require", "\"require\": []", "p: /require", "unknown key", ""},
+	{"a later key: connect", FS("\"connect\": []"), "p: /filesystem/connect", "unknown key",
+		""},
+	{"a later key: user", "\"identity\": {\"user\": \"caller\"}", "p: /identity/user",
+		"unknown key", ""},
+	{"a later key: memory", "\"limits\": {\"memory\": 1}", "p: /limits/memory", "unknown key",
+		"\"wall\""},
+	{"a later key: secrets", "\"environment\": {\"secrets\": []}", "p: /environment/secrets",
+		"unknown key", ""},
+	{"a later field: missing", FS("\"deny\": [{\"path\": \"/a\", \"missing\": \"watch\"}]"),
+		"p: /filesystem/deny/0/missing", "unknown key", ""},
+	{"a later field: follow", FS("\"read\": [{\"path\": \"/a\", \"follow\": true}]"),
+		"p: /filesystem/read/0/follow", "unknown key", ""},
+	{"an unknown key of process", "\"process\": {\"x\": 1}", "p: /process/x", "unknown key",
+		""},
+	{"a mask outside of deny", FS("\"read\": [{\"path\": \"/a\", \"mask\": \"empty\"}]"),
+		"p: /filesystem/read/0/mask", "unknown key", ""},
+	{"a final mount", FS("\"mounts\": [{\"at\": \"/a\", \"from\": \"/b\", \"final\": true}]"),
+		"p: /filesystem/mounts/0/final", "unknown key", ""},
+	{"an optional tmpfs", FS("\"tmpfs\": [{\"at\": \"/a\", \"optional\": true}]"),
+		"p: /filesystem/tmpfs/0/optional", "unknown key", ""},
+	{"a file with a source", FS("\"files\": [{\"at\": \"/a\", \"from\": \"/b\"}]"),
+		"p: /filesystem/files/0/from", "unknown key", "\"text\""},
+	{"a key with / and ~", "\"a/b~c\": 1", "p: /a~1b~0c", "unknown key \"a/b~c\"", ""},
+	/* Wrong types. */
+	{"description", "\"description\": 1", "p: /description", "must be a string, not a number",
+		""},
+	{"$schema", "\"$schema\": null", "p: /$schema", "must be a string, not null", ""},
+	{"extends a string", "\"extends\": \"default\"", "p: /extends",
+		"must be an array, not a string", ""},
+	{"extends numbers", "\"extends\": [1]", "p: /extends/0", "must be a string, not a number",
+		""},
+	{"off", "\"off\": {}", "p: /off", "must be an array, not an object", ""},
+	{"off numbers", "\"off\": [true]", "p: /off/0", "must be a string, not true or false", ""},
+	{"final", "\"final\": true", "p: /final", "must be an array", ""},
+	{"final numbers", "\"final\": [0]", "p: /final/0", "must be a string", ""},
+	{"filesystem", "\"filesystem\": []", "p: /filesystem", "must be an object, not an array",
+		""},
+	{"root", FS("\"root\": true"), "p: /filesystem/root", "must be a string", ""},
+	{"read", FS("\"read\": \"/a\""), "p: /filesystem/read", "must be an array, not a string",
+		""},
+	{"write", FS("\"write\": {}"), "p: /filesystem/write", "must be an array, not an object",
+		""},
+	{"deny", FS("\"deny\": null"), "p: /filesystem/deny", "must be an array, not null", ""},
+	{"a rule that is a number", FS("\"read\": [\"/a\", 1]"), "p: /filesystem/read/1",
+		"must be a string", ""},
+	{"a rule that is a list", FS("\"deny\": [[\"/a\"]]"), "p: /filesystem/deny/0",
+		"must be a string", ""},
+	{"path", FS("\"read\": [{\"path\": 1}]"), "p: /filesystem/read/0/path", "must be a string",
+		""},
+	{"why", FS("\"read\": [{\"path\": \"/a\", \"why\": 1}]"), "p: /filesystem/read/0/why",
+		"must be a string", ""},
+	{"name", FS("\"read\": [{\"path\": \"/a\", \"name\": []}]"), "p: /filesystem/read/0/name",
+		"must be a string", ""},
+	{"optional", FS("\"read\": [{\"path\": \"/a\", \"optional\": 1}]"),
+		"p: /filesystem/read/0/optional", "must be true or false, not a number", ""},
+	{"a rule's final", FS("\"read\": [{\"path\": \"/a\", \"final\": \"yes\"}]"),
+		"p: /filesystem/read/0/final", "must be true or false, not a string", ""},
+	{"grants", FS("\"deny\": [{\"path\": \"/a\", \"final\": true, \"grants\": \"/a/b\"}]"),
+		"p: /filesystem/deny/0/grants", "must be an array", ""},
+	{"mask", FS("\"deny\": [{\"path\": \"/a\", \"mask\": true}]"), "p: /filesystem/deny/0/mask",
+		"must be a string", ""},
+	{"mounts", FS("\"mounts\": {}"), "p: /filesystem/mounts", "must be an array", ""},
+	{"a mount that is a string", FS("\"mounts\": [\"/a\"]"), "p: /filesystem/mounts/0",
+		"must be an object", ""},
+	{"tmpfs", FS("\"tmpfs\": [\"/a\"]"), "p: /filesystem/tmpfs/0", "must be an object", ""},
+	{"files", FS("\"files\": [\"/a\"]"), "p: /filesystem/files/0", "must be an object", ""},
+	{"text", FS("\"files\": [{\"at\": \"/a\", \"text\": 1}]"), "p: /filesystem/files/0/text",
+		"must be a string", ""},
+	{"devices", FS("\"devices\": [1]"), "p: /filesystem/devices/0", "must be a string", ""},
+	{"proc", FS("\"proc\": false"), "p: /filesystem/proc", "must be a string", ""},
+	{"dev", FS("\"dev\": 1"), "p: /filesystem/dev", "must be a string", ""},
+	{"network", "\"network\": {}", "p: /network", "must be a string", ""},
+	{"identity", "\"identity\": \"x\"", "p: /identity", "must be an object", ""},
+	{"hostname", "\"identity\": {\"hostname\": 1}", "p: /identity/hostname", "must be a string",
+		""},
+	{"environment", "\"environment\": []", "p: /environment", "must be an object", ""},
+	{"base", "\"environment\": {\"base\": null}", "p: /environment/base", "must be a string",
+		""},
+	{"inherit", "\"environment\": {\"inherit\": \"A\"}", "p: /environment/inherit",
+		"must be an array", ""},
+	{"set", "\"environment\": {\"set\": [\"A=1\"]}", "p: /environment/set", "must be an object",
+		""},
+	{"a variable's value", "\"environment\": {\"set\": {\"A\": 1}}", "p: /environment/set/A",
+		"must be a string, not a number", ""},
+	{"process", "\"process\": 1", "p: /process", "must be an object", ""},
+	{"cwd", "\"process\": {\"cwd\": null}", "p: /process/cwd", "must be a string", ""},
+	{"nested_userns", "\"process\": {\"nested_userns\": 1}", "p: /process/nested_userns",
+		"must be true or false", ""},
+	{"capabilities", "\"process\": {\"capabilities\": \"CAP_KILL\"}",
+		"p: /process/capabilities", "must be an array", ""},
+	{"stdio", "\"process\": {\"stdio\": true}", "p: /process/stdio", "must be a string", ""},
+	{"limits", "\"limits\": []", "p: /limits", "must be an object", ""},
+	{"wall", "\"limits\": {\"wall\": null}", "p: /limits/wall", "must be a string, not null",
+		""},
+	/* Words and ranges. */
+	{"root write", FS("\"root\": \"write\""), "p: /filesystem/root",
+		"\"deny\" or \"read\", not \"write\"", ""},
+	{"an unknown mask", FS("\"deny\": [{\"path\": \"/a\", \"mask\": \"x\"}]"),
+		"p: /filesystem/deny/0/mask", "\"eacces\" or \"empty\"", ""},
+	{"a mount's access deny",
+		FS("\"mounts\": [{\"at\": \"/a\", \"from\": \"/b\", \"access\": \"deny\"}]"),
+		"p: /filesystem/mounts/0/access", "\"read\" or \"write\"", ""},
+	{"an unknown proc", FS("\"proc\": \"host\""), "p: /filesystem/proc",
+		"\"auto\", \"fresh\", \"bind\" or \"none\"", ""},
+	{"an unknown dev", FS("\"dev\": \"host\""), "p: /filesystem/dev", "\"minimal\" or \"none\"",
+		""},
+	{"an unknown network", "\"network\": \"doors\"", "p: /network", "\"none\" or \"host\"", ""},
+	{"an unknown base", "\"environment\": {\"base\": \"all\"}", "p: /environment/base",
+		"\"minimal\" or", ""},
+	{"an unknown stdio", "\"process\": {\"stdio\": \"tty\"}", "p: /process/stdio",
+		"\"pipe\" or \"direct\"", ""},
+	{"an unknown final", "\"final\": [\"network\", \"x\"]", "p: /final/1",
+		"\"network\" or \"limits\"", ""},
+	{"an empty name", FS("\"read\": [{\"path\": \"/a\", \"name\": \"\"}]"),
+		"p: /filesystem/read/0/name", "empty", ""},
+	{"an empty extends", "\"extends\": [\"\"]", "p: /extends/0", "empty", ""},
+	{"a size of nothing", FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": \"\"}]"),
+		"p: /filesystem/tmpfs/0/size", "no size", "64M"},
+	{"size 0", FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": 0}]"), "p: /filesystem/tmpfs/0/size",
+		"no size", ""},
+	{"size 0M", FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": \"0M\"}]"),
+		"p: /filesystem/tmpfs/0/size", "no size", ""},
+	{"size -1", FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": -1}]"),
+		"p: /filesystem/tmpfs/0/size", "no size", ""},
+	{"size 1.5", FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": 1.5}]"),
+		"p: /filesystem/tmpfs/0/size", "no size", ""},
+	{"size 1e300", FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": 1e300}]"),
+		"p: /filesystem/tmpfs/0/size", "no size", ""},
+	{"size 1X", FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": \"1X\"}]"),
+		"p: /filesystem/tmpfs/0/size", "no size", ""},
+	{"size with a blank", FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": \" 1M\"}]"),
+		"p: /filesystem/tmpfs/0/size", "no size", ""},
+	{"size -1M", FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": \"-1M\"}]"),
+		"p: /filesystem/tmpfs/0/size", "no size", ""},
+	{"a size of 64 bits and more",
+		FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": \"99999999999999999999\"}]"),
+		"p: /filesystem/tmpfs/0/size", "no size", ""},
+	{"a size that overflows by its unit",
+		FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": \"18014398509481985K\"}]"),
+		"p: /filesystem/tmpfs/0/size", "no size", ""},
+	{"wall 0", "\"limits\": {\"wall\": 0}", "p: /limits/wall", "no duration", "120s"},
+	{"wall 0s", "\"limits\": {\"wall\": \"0s\"}", "p: /limits/wall", "no duration", ""},
+	{"wall negative", "\"limits\": {\"wall\": -1}", "p: /limits/wall", "no duration", ""},
+	{"wall below a millisecond", "\"limits\": {\"wall\": 0.0001}", "p: /limits/wall",
+		"no duration", ""},
+	{"wall too long", "\"limits\": {\"wall\": \"2147483648s\"}", "p: /limits/wall",
+		"no duration", ""},
+	{"wall too large a number", "\"limits\": {\"wall\": 1e10}", "p: /limits/wall",
+		"no duration", ""},
+	{"wall in days", "\"limits\": {\"wall\": \"1d\"}", "p: /limits/wall", "no duration", ""},
+	{"wall 1.5s", "\"limits\": {\"wall\": \"1.5s\"}", "p: /limits/wall", "no duration", ""},
+	{"an empty host name", "\"identity\": {\"hostname\": \"\"}", "p: /identity/hostname",
+		"no host name", ""},
+	{"a host name with _", "\"identity\": {\"hostname\": \"a_b\"}", "p: /identity/hostname",
+		"no host name", ""},
+	{"a host name that begins with -", "\"identity\": {\"hostname\": \"-a\"}",
+		"p: /identity/hostname", "no host name", ""},
+	{"a host name that ends with a dot", "\"identity\": {\"hostname\": \"a.\"}",
+		"p: /identity/hostname", "no host name", ""},
+	{"a host name that is too long",
+		"\"identity\": {\"hostname\": \"a12345678901234567890123456789012."
+		"12345678901234567890123456789012\"}",
+		"p: /identity/hostname", "no host name", "64"},
+	{"an empty pattern", "\"environment\": {\"inherit\": [\"\"]}", "p: /environment/inherit/0",
+		"empty", ""},
+	{"a pattern of all", "\"environment\": {\"inherit\": [\"*\"]}", "p: /environment/inherit/0",
+		"names no variable", "LC_*"},
+	{"a star inside", "\"environment\": {\"inherit\": [\"A*B\"]}", "p: /environment/inherit/0",
+		"names no variable", ""},
+	{"two stars", "\"environment\": {\"inherit\": [\"A**\"]}", "p: /environment/inherit/0",
+		"names no variable", ""},
+	{"inherit with a value", "\"environment\": {\"inherit\": [\"A=1\"]}",
+		"p: /environment/inherit/0", "names no variable", ""},
+	{"a variable with =", "\"environment\": {\"set\": {\"A=B\": \"\"}}",
+		"p: /environment/set/A=B", "no name of a variable", ""},
+	{"a variable with a digit first", "\"environment\": {\"set\": {\"1A\": \"\"}}",
+		"p: /environment/set/1A", "no name of a variable", ""},
+	{"an empty variable", "\"environment\": {\"set\": {\"\": \"\"}}", "p: /environment/set/",
+		"no name of a variable", ""},
+	{"a capability in small letters", "\"process\": {\"capabilities\": [\"cap_kill\"]}",
+		"p: /process/capabilities/0", "no capability", ""},
+	{"a mistyped capability", "\"process\": {\"capabilities\": [\"CAP_KILL\", \"CAP_NETRAW\"]}",
+		"p: /process/capabilities/1", "\"CAP_NETRAW\" is no capability", "CAP_NET_RAW"},
+	{"capabilities and nested_userns",
+		"\"process\": {\"capabilities\": [\"CAP_KILL\"], \"nested_userns\": true}",
+		"p: /process/nested_userns", "p: /process/capabilities", ""},
+	/* Paths. */
+	{"an empty path", FS("\"read\": [\"\"]"), "p: /filesystem/read/0", "empty", ""},
+	{"a relative path", FS("\"read\": [\"foo\"]"), "p: /filesystem/read/0",
+		"\"foo\" is no path", "\"./foo\""},
+	{"..", FS("\"read\": [\"../x\"]"), "p: /filesystem/read/0", "no path", "\"./../x\""},
+	{"a hidden file", FS("\"read\": [\".ssh\"]"), "p: /filesystem/read/0", "no path",
+		"\"./.ssh\""},
+	{"another user's home", FS("\"read\": [\"~joe/x\"]"), "p: /filesystem/read/0", "no path",
+		"/home/joe/x"},
+	{"@ and something else", FS("\"read\": [\"@home/x\"]"), "p: /filesystem/read/0", "no path",
+		"@policy/"},
+	{"@policy alone", FS("\"read\": [\"@policy\"]"), "p: /filesystem/read/0", "no path", ""},
+	{"$HOME", FS("\"read\": [\"$HOME/x\"]"), "p: /filesystem/read/0", "no path", ""},
+	{"a relative at", FS("\"tmpfs\": [{\"at\": \"x\"}]"), "p: /filesystem/tmpfs/0/at",
+		"no path", "./x"},
+	{"a relative from", FS("\"mounts\": [{\"at\": \"/a\", \"from\": \"x\"}]"),
+		"p: /filesystem/mounts/0/from", "no path", "./x"},
+	{"a relative cwd", "\"process\": {\"cwd\": \"x\"}", "p: /process/cwd", "no path", "./x"},
+	{"a relative grant",
+		FS("\"deny\": [{\"path\": \"/a\", \"final\": true, \"grants\": [\"b\"]}]"),
+		"p: /filesystem/deny/0/grants/0", "no path", "./b"},
+	{"\"/\" readable", FS("\"read\": [\"/\"]"), "p: /filesystem/read/0",
+		"no rule can stand at \"/\"", "root"},
+	{"\"/\" denied by ..", FS("\"deny\": [\"/a/..\"]"), "p: /filesystem/deny/0",
+		"no rule can stand", ""},
+	{"a mount at /", FS("\"mounts\": [{\"at\": \"/\", \"from\": \"/a\"}]"),
+		"p: /filesystem/mounts/0", "no rule can stand", ""},
+	{"a tmpfs at /", FS("\"tmpfs\": [{\"at\": \"/\"}]"), "p: /filesystem/tmpfs/0",
+		"no rule can stand", ""},
+	{"a rule without path", FS("\"read\": [{\"optional\": true}]"), "p: /filesystem/read/0",
+		"\"path\" is missing", ""},
+	{"a mount without at", FS("\"mounts\": [{\"from\": \"/a\"}]"), "p: /filesystem/mounts/0",
+		"\"at\" is missing", ""},
+	{"a mount without from", FS("\"mounts\": [{\"at\": \"/a\"}]"), "p: /filesystem/mounts/0",
+		"\"from\" is missing", ""},
+	{"a tmpfs without at", FS("\"tmpfs\": [{}]"), "p: /filesystem/tmpfs/0", "\"at\" is missing",
+		""},
+	{"a file without text", FS("\"files\": [{\"at\": \"/a\"}]"), "p: /filesystem/files/0",
+		"\"text\" is missing", ""},
+	{"a file without at", FS("\"files\": [{\"text\": \"\"}]"), "p: /filesystem/files/0",
+		"\"at\" is missing", ""},
+	{"a device without path", FS("\"devices\": [{}]"), "p: /filesystem/devices/0",
+		"\"path\" is missing", ""},
+	/* The sandbox's own places. */
+	{"/tmp readable", FS("\"read\": [\"/tmp\"]"), "p: /filesystem/read/0", "/tmp is always",
+		"mounts"},
+	{"/tmp denied", FS("\"deny\": [\"/tmp/\"]"), "p: /filesystem/deny/0", "/tmp is always", ""},
+	{"/proc readable", FS("\"read\": [\"/proc\"]"), "p: /filesystem/read/0", "/proc is always",
+		"proc"},
+	{"below /proc writable", FS("\"write\": [\"/proc/sys\"]"), "p: /filesystem/write/0",
+		"/proc is always", ""},
+	{"/proc denied", FS("\"deny\": [\"/proc\"]"), "p: /filesystem/deny/0", "/proc is always",
+		"proc"},
+	{"/dev denied", FS("\"deny\": [\"/dev\"]"), "p: /filesystem/deny/0", "/dev is always",
+		"none"},
+	{"below /dev readable", FS("\"read\": [\"/dev/kvm\"]"), "p: /filesystem/read/0",
+		"/dev is always", "devices"},
+	{"a mount at /proc", FS("\"mounts\": [{\"at\": \"/proc\", \"from\": \"/a\"}]"),
+		"p: /filesystem/mounts/0", "/proc is always", ""},
+	{"a tmpfs at /dev", FS("\"tmpfs\": [{\"at\": \"/dev\"}]"), "p: /filesystem/tmpfs/0",
+		"/dev is always", ""},
+	{"a file at /dev", FS("\"files\": [{\"at\": \"/dev\", \"text\": \"\"}]"),
+		"p: /filesystem/files/0", "/dev is always", ""},
+	{"a device in /proc", FS("\"devices\": [\"/proc/x\"]"), "p: /filesystem/devices/0",
+		"/proc is always", ""},
+	{"the device /dev", FS("\"devices\": [\"/dev\"]"), "p: /filesystem/devices/0",
+		"/dev is always", ""},
+	{"the host's /proc at another place",
+		FS("\"mounts\": [{\"at\": \"/p\", \"from\": \"/proc\"}]"),
+		"p: /filesystem/mounts/0", "host's /proc", ""},
+	/* Grants. */
+	{"grants without final", FS("\"deny\": [{\"path\": \"/a\", \"grants\": [\"/a/b\"]}]"),
+		"p: /filesystem/deny/0/grants", "without \"final\"", ""},
+	{"a grant elsewhere",
+		FS("\"deny\": [{\"path\": \"/a\", \"final\": true, \"grants\": [\"/a/b\", "
+		   "\"/ab\"]}]"),
+		"p: /filesystem/deny/0/grants/1", "/ab is not below the rule's own /a", ""},
+	/* Contradictions in one layer name both places. */
+	{"readable and writable", FS("\"read\": [\"/a\"], \"write\": [\"/b\", \"/a\"]"),
+		"p: /filesystem/write/1",
+		"/a has another rule in the same policy (p: /filesystem/read/0)", ""},
+	{"by two spellings", FS("\"deny\": [\"~/x\"], \"read\": [\"/home/u/./x\"]"),
+		"p: /filesystem/read/0", "(p: /filesystem/deny/0)", ""},
+	{"two masks", FS("\"deny\": [\"/a\", {\"path\": \"/a\", \"mask\": \"empty\"}]"),
+		"p: /filesystem/deny/1", "(p: /filesystem/deny/0)", ""},
+	{"optional and not", FS("\"read\": [\"/a\", {\"path\": \"/a\", \"optional\": true}]"),
+		"p: /filesystem/read/1", "(p: /filesystem/read/0)", ""},
+	{"two names",
+		FS("\"deny\": [{\"path\": \"/a\", \"name\": \"x\"}, {\"path\": \"/a\", \"name\": "
+		   "\"y\"}]"),
+		"p: /filesystem/deny/1", "(p: /filesystem/deny/0)", ""},
+	{"two grants",
+		FS("\"deny\": [{\"path\": \"/a\", \"final\": true, \"grants\": [\"/a/b\"]},"
+		   "{\"path\": \"/a\", \"final\": true, \"grants\": [\"/a/c\"]}]"),
+		"p: /filesystem/deny/1", "(p: /filesystem/deny/0)", ""},
+	{"two mounts",
+		FS("\"mounts\": [{\"at\": \"/a\", \"from\": \"/x\"}, {\"at\": \"/a\", \"from\": "
+		   "\"/y\"}]"),
+		"p: /filesystem/mounts/1", "(p: /filesystem/mounts/0)", ""},
+	{"a mount and a tmpfs",
+		FS("\"mounts\": [{\"at\": \"/a\", \"from\": \"/x\"}], \"tmpfs\": [{\"at\": "
+		   "\"/a\"}]"),
+		"p: /filesystem/tmpfs/0", "(p: /filesystem/mounts/0)", ""},
+	{"a mount and a path",
+		FS("\"read\": [\"/a\"], \"mounts\": [{\"at\": \"/a\", \"from\": \"/x\"}]"),
+		"p: /filesystem/mounts/0", "(p: /filesystem/read/0)", ""},
+	{"two texts",
+		FS("\"files\": [{\"at\": \"/a\", \"text\": \"x\"}, {\"at\": \"/a\", \"text\": "
+		   "\"y\"}]"),
+		"p: /filesystem/files/1", "(p: /filesystem/files/0)", ""},
+	{"two sizes",
+		FS("\"tmpfs\": [{\"at\": \"/a\", \"size\": 1}, {\"at\": \"/a\", \"size\": 2}]"),
+		"p: /filesystem/tmpfs/1", "(p: /filesystem/tmpfs/0)", ""},
+	{"a device and a path", FS("\"deny\": [\"/dev/kvm\"], \"devices\": [\"/dev/kvm\"]"),
+		"p: /filesystem/devices/0", "(p: /filesystem/deny/0)", ""},
+	/* References. */
+	{"an unknown policy", "\"extends\": [\"defualt\"]", "p: /extends/0",
+		"no policy named \"defualt\"", "did you mean \"default\""},
+	{"a policy unlike any", "\"extends\": [\"xyzzy\"]", "p: /extends/0", "no policy named",
+		"agent-container, default, strict, workspace"},
+	{"a policy with a bad name", "\"extends\": [\"..\"]", "p: /extends/0", "no policy named",
+		""},
+	{"./ in extends", "\"extends\": [\"./x.json\"]", "p: /extends/0",
+		"where the command is started", "\"@policy/x.json\""},
+	{"a relative file in extends", "\"extends\": [\"a/x.json\"]", "p: /extends/0", "no path",
+		""},
+	{"a missing file", "\"extends\": [\"/nonexistent/x.json\"]", "p: /extends/0",
+		"cannot read the policy /nonexistent/x.json: No such file", ""},
+	{"@policy where there is none", "\"extends\": [\"@policy/x.json\"]", "p: /extends/0",
+		"means nothing", ""},
+	{"off of a name that nobody has", "\"extends\": [\"default\"], \"off\": [\"sssh\"]",
+		"p: /off/0", "no earlier layer has a rule named \"sssh\"", "did you mean \"ssh\""},
+	{"off of one's own rule",
+		"\"off\": [\"x\"], " FS("\"read\": [{\"path\": \"/a\", \"name\": \"x\"}]"),
+		"p: /off/0", "no earlier layer", ""},
+	{"off of a final rule", "\"extends\": [\"@D/final.json\"], \"off\": [\"f\"]", "p: /off/0",
+		"final.json: /filesystem/deny/0", ""},
+	/* sbx's own files. */
+	{"own configuration", FS("\"write\": [\"~/.config/sbx/policies\"]"),
+		"p: /filesystem/write/0", "/home/u/.config/sbx", "read"},
+	{"own configuration of the machine",
+		FS("\"mounts\": [{\"at\": \"/x\", \"from\": \"/etc/sbx\","
+		   "\"access\": \"write\"}]"),
+		"p: /filesystem/mounts/0", "/etc/sbx", ""},
+	{"own state", FS("\"write\": [\"~/.local/state/sbx\"]"), "p: /filesystem/write/0", "state",
+		""},
+	{"own cache", FS("\"write\": [\"~/.cache/sbx\"]"), "p: /filesystem/write/0",
+		"/home/u/.cache/sbx", ""},
+};
+
+/* A folder with the policies that later layers are tested against. */
+static char folder[] = "/tmp/sbx-test-policy-XXXXXX";
+
+static char *write_file(const char *name, const char *text)
+{
+	char *path = xasprintf("%s/%s", folder, name);
+	FILE *f = fopen(path, "w");
+
+	if (!f) {
+		perror(path);
+		exit(1);
+	}
+	fputs(text, f);
+	fclose(f);
+	return path;
+}
+
+static void write_policy(const char *name, const char *body)
+{
+	CLEANUP_FREE char *text = xasprintf("{\"sbx\": 1, %s}", body);
+
+	free(write_file(name, text));
+}
+
+/* body with each "@D" replaced by the folder. */
+static char *in_folder(const char *body)
+{
+	const char *mark = strstr(body, "@D");
+
+	if (!mark)
+		return xstrdup(body);
+	return xasprintf("%.*s%s%s", (int)(mark - body), body, folder, mark + 2);
+}
+
+static void check_bad(const char *what, const char *body, const char *dir, const char *at,
+	const char *message, const char *hint)
+{
+	CLEANUP_FREE char *full = in_folder(body);
+	CLEANUP_FREE char *text = xasprintf("{\"sbx\": 1, %s}", full);
+	struct policy policy;
+	struct err err = {0};
+
+	if (!ok(policy_load_text(&policy, text, strlen(text), "p", dir, &context, &err) < 0,
+		    "%s: refused", what)) {
+		policy_clear(&policy);
+		return;
+	}
+	is_int(err.kind, ERR_POLICY, "%s: kind", what);
+	is_str(err.at, at, "%s: place", what);
+	if (!ok(strstr(err.message, message) && strstr(err.hint, hint), "%s: message", what))
+		diag("%s (%s)", err.message, err.hint);
+	ok(policy.n_rules == 0, "%s: nothing is left of it", what);
+}
+
+static void test_bad(void)
+{
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		check_bad(bad[i].what, bad[i].body, NULL, bad[i].at, bad[i].message, bad[i].hint);
+}
+
+static void test_version(void)
+{
+	static const struct {
+		const char *text, *at, *message;
+	} rows[] = {
+		{"{}", "p", "\"sbx\" is missing"},
+		{"[]", "p", "must be an object, not an array"},
+		{"\"x\"", "p", "must be an object, not a string"},
+		{"{\"sbx\": 2}", "p: /sbx", "version 1"},
+		{"{\"sbx\": 1.5}", "p: /sbx", "version 1"},
+		{"{\"sbx\": \"1\"}", "p: /sbx", "must be a number, not a string"},
+		{"{\"sbx\": 1,}", "p: line 1, column 11", "not valid JSON"},
+		{"{\"sbx\": 1, \"off\": [], \"off\": []}", "p: /off", "twice"},
+		{"", "p: line 1, column 1", "too early"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct policy policy;
+		struct err err = {0};
+
+		ok(policy_load_text(&policy, rows[i].text, strlen(rows[i].text), "p", NULL,
+			   &context, &err) < 0,
+			"refused: %s", rows[i].text);
+		is_str(err.at, rows[i].at, "place: %s", rows[i].text);
+		ok(strstr(err.message, rows[i].message) != NULL, "message: %s", rows[i].text);
+	}
+}
+
+/* What the context does not know. */
+static void test_unknown_context(void)
+{
+	static const char home[] = "{\"sbx\": 1, \"filesystem\": {\"read\": [\"~/x\"]}}";
+	static const char cwd[] = "{\"sbx\": 1, \"filesystem\": {\"read\": [\"./x\"]}}";
+	const struct policy_context nothing = {0};
+	struct policy policy;
+	struct err err = {0};
+
+	ok(policy_load_text(&policy, home, strlen(home), "p", NULL, &nothing, &err) < 0 &&
+			strstr(err.message, "home directory is not known") &&
+			strstr(err.hint, "HOME"),
+		"no home");
+	ok(policy_load_text(&policy, cwd, strlen(cwd), "p", NULL, &nothing, &err) < 0 &&
+			strstr(err.message, "working directory is not known"),
+		"no working directory");
+}
+
+static void test_too_many(void)
+{
+	CLEANUP_FREE char *text = xcalloc(5000, 20);
+	size_t len = (size_t)sprintf(text, "\"filesystem\": {\"read\": [");
+	CLEANUP_FREE char *got = NULL;
+
+	for (int i = 0; i < 4097; i++)
+		len += (size_t)sprintf(text + len, "%s\"/a/%d\"", i ? "," : "", i);
+	strcpy(text + len, "]}");
+	got = load_body(text, NULL, false);
+	is_str(got, "p: /filesystem/read/4096: more than 4096 rules", "a limit on rules");
+}
+
+/* Layers */
+
+static void write_policies(void)
+{
+	write_policy("base.json",
+		"\"description\": \"base\", \"network\": \"host\", "
+		"\"environment\": {\"inherit\": [\"A\"], \"set\": {\"X\": \"1\", \"Y\": \"1\"}}, "
+		"\"process\": {\"cwd\": \"/b\", \"capabilities\": [\"CAP_KILL\"]}, \"limits\": "
+		"{\"wall\": 60}, " FS("\"root\": \"read\", \"read\": [\"/a\", {\"path\": \"/n1\", "
+				      "\"name\": \"n\"}], "
+				      "\"deny\": [\"/d\", {\"path\": \"/n2\", \"name\": \"n\"}], "
+				      "\"mounts\": [{\"at\": \"/m\", \"from\": \"/x\"}]"));
+	write_policy("final.json",
+		"\"final\": [\"network\", \"limits\"], \"limits\": {\"wall\": 60}, " FS(
+			"\"deny\": [{\"path\": \"/state\", \"final\": true, \"name\": \"f\", "
+			"\"grants\": [\"/state/s\"]}], "
+			"\"read\": [{\"path\": \"/r\", \"final\": true}]"));
+	write_policy("open.json", "\"final\": [\"network\", \"limits\"]");
+	write_policy("holes.json",
+		FS("\"write\": [\"/d/open\", \"/e\"], \"deny\": [\"/d\", \"/e/closed\"]"));
+	write_policy("self.json", "\"extends\": [\"@policy/self.json\"]");
+	write_policy("c1.json", "\"extends\": [\"@policy/c2.json\"]");
+	write_policy("c2.json", "\"extends\": [\"@policy/c3.json\"]");
+	write_policy("c3.json", "\"extends\": [\"@policy/c1.json\"]");
+	write_policy(
+		"left.json", "\"extends\": [\"@policy/base.json\"], " FS("\"read\": [\"/d\"]"));
+	write_policy(
+		"right.json", "\"extends\": [\"@policy/base.json\"], " FS("\"read\": [\"/e\"]"));
+	write_policy("broken.json", FS("\"read\": [1]"));
+	for (int i = 0; i < 18; i++) {
+		CLEANUP_FREE char *name = xasprintf("deep%d.json", i);
+		CLEANUP_FREE char *body =
+			xasprintf("\"extends\": [\"@policy/deep%d.json\"]", i + 1);
+
+		write_policy(name, i == 17 ? "\"off\": []" : body);
+	}
+}
+
+#define BASE "\"extends\": [\"@policy/base.json\"]"
+#define BASE_SETTINGS "inherit A\nset X=1\nset Y=1\ncwd /b\ncap CAP_KILL\nwall 60000\n"
+
+static const struct good layered[] = {
+	{"a base alone", BASE,
+		"root read path=/\npath read path=/a\npath read path=/n1 name=n\npath deny "
+		"path=/d\n"
+		"path deny path=/n2 name=n\nmount read at=/m path=/x\nnetwork "
+		"host\n" BASE_SETTINGS},
+	{"a later layer wins at the same place",
+		BASE ", \"network\": \"none\", " FS(
+			"\"root\": \"deny\", \"write\": [\"/a\"], \"read\": [\"/d\"], "
+			"\"tmpfs\": [{\"at\": \"/m\"}], \"mounts\": [{\"at\": \"/n1\", \"from\": "
+			"\"/y\"}]"),
+		"path deny path=/n2 name=n\nroot deny path=/\npath write path=/a\npath read "
+		"path=/d\n"
+		"tmpfs write at=/m\nmount read at=/n1 path=/y\n" BASE_SETTINGS},
+	{"a path replaces a mount", BASE ", \"off\": [\"n\"], " FS("\"read\": [\"/m\"]"),
+		"root read path=/\npath read path=/a\npath deny path=/d\npath read "
+		"path=/m\nnetwork host\n" BASE_SETTINGS},
+	{"a mount leaves the denied object denied",
+		BASE ", \"off\": [\"n\"], " FS("\"mounts\": [{\"at\": \"/d\", \"from\": \"/y\"}]"),
+		"root read path=/\npath read path=/a\npath deny path=/d\nmount read at=/m path=/x\n"
+		"mount read at=/d path=/y\nnetwork host\n" BASE_SETTINGS},
+	{"lists append, settings are replaced",
+		BASE ", \"off\": [\"n\"], \"environment\": {\"inherit\": [\"B\"],"
+		     "\"set\": {\"X\": \"2\", \"Z\": \"3\"}}, \"process\": {\"cwd\": \"/c\","
+		     "\"capabilities\": [\"CAP_CHOWN\", \"CAP_KILL\"]}, \"limits\": {\"wall\": 90}",
+		"root read path=/\npath read path=/a\npath deny path=/d\nmount read at=/m path=/x\n"
+		"network host\ninherit A\ninherit B\nset X=2\nset Y=1\nset Z=3\ncwd /c\ncap "
+		"CAP_KILL\n"
+		"cap CAP_CHOWN\nwall 90000\n"},
+	{"a policy reached twice is there once, first",
+		"\"extends\": [\"@policy/left.json\", \"@policy/right.json\"], \"off\": [\"n\"]",
+		"root read path=/\npath read path=/a\nmount read at=/m path=/x\npath read path=/d\n"
+		"path read path=/e\nnetwork host\n" BASE_SETTINGS},
+	{"a final rule and what it allows",
+		"\"extends\": [\"@policy/final.json\"], \"limits\": {\"wall\": 30}, "
+		"\"network\": \"none\", " FS("\"write\": [\"/state/s/1\"], \"deny\": [\"/r/x\", "
+					     "\"/state/y\"], \"read\": [\"/r/z\"], "
+					     "\"mounts\": [{\"at\": \"/w\", \"from\": "
+					     "\"/state/s\", \"access\": \"write\"}, "
+					     "{\"at\": \"/v\", \"from\": \"/statex\"}, {\"at\": "
+					     "\"/all\", \"from\": \"/\"}]"),
+		"path deny path=/state name=f final grant=/state/s\npath read path=/r final\n"
+		"path write path=/state/s/1\npath deny path=/r/x\npath deny path=/state/y\npath "
+		"read path=/r/z\n"
+		"mount write at=/w path=/state/s\nmount read at=/v path=/statex\nmount read "
+		"at=/all path=/\n"
+		"wall 30000\n"},
+	{"a final rule said again stays",
+		"\"extends\": [\"@policy/final.json\"], " FS(
+			"\"deny\": [{\"path\": \"/state\", \"mask\": \"empty\"}], "
+			"\"read\": [{\"path\": \"/r\", \"optional\": true}]"),
+		"path deny path=/state name=f final grant=/state/s\npath read path=/r final\nwall "
+		"60000\n"},
+	{"a final rule lowered stays final",
+		"\"extends\": [\"@policy/final.json\"], " FS("\"deny\": [\"/r\"]"),
+		"path deny path=/state name=f final grant=/state/s\npath deny path=/r final\nwall "
+		"60000\n"},
+	{"a limit where a final one is open",
+		"\"extends\": [\"@policy/open.json\"], \"limits\": {\"wall\": 5}", "wall 5000\n"},
+};
+
+static void test_layers(void)
+{
+	for (size_t i = 0; i < sizeof(layered) / sizeof(*layered); i++) {
+		CLEANUP_FREE char *got = load_body(layered[i].body, folder, false);
+
+		/* The order of rules means nothing; it is compared because it is the same every time. */
+		is_str(got, layered[i].want, "%s", layered[i].what);
+	}
+}
+
+#define FINAL "\"extends\": [\"@policy/final.json\"]"
+
+static const struct bad against[] = {
+	{"a final deny readable", FINAL ", " FS("\"read\": [\"/state\"]"), "p: /filesystem/read/0",
+		"final.json: /filesystem/deny/0", "/state/s"},
+	{"readable below it", FINAL ", " FS("\"read\": [\"/state/x\"]"), "p: /filesystem/read/0",
+		"/state/x lies at or below a final rule", ""},
+	{"next to the grant", FINAL ", " FS("\"write\": [\"/state/sx\"]"), "p: /filesystem/write/0",
+		"final", ""},
+	{"above the grant", FINAL ", " FS("\"mounts\": [{\"at\": \"/w\", \"from\": \"/state\"}]"),
+		"p: /filesystem/mounts/0", "is mounted from a place at or below a final rule", ""},
+	{"mounted from below it",
+		FINAL ", " FS("\"mounts\": [{\"at\": \"/w\", \"from\": \"/state/a/b\"}]"),
+		"p: /filesystem/mounts/0", "final.json: /filesystem/deny/0", ""},
+	{"mounted over it", FINAL ", " FS("\"mounts\": [{\"at\": \"/state\", \"from\": \"/x\"}]"),
+		"p: /filesystem/mounts/0", "final", ""},
+	{"a tmpfs below it", FINAL ", " FS("\"tmpfs\": [{\"at\": \"/r/x\"}]"),
+		"p: /filesystem/tmpfs/0", "final.json: /filesystem/read/0", ""},
+	{"a mount at a place below it, of something else",
+		FINAL ", " FS("\"mounts\": [{\"at\": \"/r/x\", \"from\": \"/q\"}]"),
+		"p: /filesystem/mounts/0", "final.json: /filesystem/read/0", ""},
+	{"a device below it", FINAL ", " FS("\"devices\": [\"/r/x\"]"), "p: /filesystem/devices/0",
+		"final", ""},
+	{"a final read writable", FINAL ", " FS("\"write\": [\"/r/x/y\"]"),
+		"p: /filesystem/write/0", "final.json: /filesystem/read/0", "change the policy"},
+	{"a writable mount of what holds it",
+		FINAL
+		", " FS("\"mounts\": [{\"at\": \"/w\", \"from\": \"/\", \"access\": \"write\"}]"),
+		"p: /filesystem/mounts/0", "keeps read-only", ""},
+	{"a final network", FINAL ", \"network\": \"host\"", "p: /network", "final.json: /final/0",
+		""},
+	{"a final limit raised", FINAL ", \"limits\": {\"wall\": 61}", "p: /limits/wall",
+		"final.json: /final/1", ""},
+	{"a circle of one", "\"extends\": [\"@policy/self.json\"]", "@D/self.json: /extends/0",
+		"self.json -> @D/self.json", ""},
+	{"a circle of three", "\"extends\": [\"@policy/c1.json\"]", "@D/c3.json: /extends/0",
+		"c1.json -> @D/c2.json -> @D/c3.json -> @D/c1.json", "extends"},
+	{"extends too deep", "\"extends\": [\"@policy/deep0.json\"]", "@D/deep14.json: /extends/0",
+		"deeper than 16", ""},
+	{"a fault in an extended policy", "\"extends\": [\"@policy/broken.json\"]",
+		"@D/broken.json: /filesystem/read/0", "must be a string", ""},
+	{"a directory", "\"extends\": [\"@policy/dir\"]", "p: /extends/0", "Is a directory", ""},
+	{"a link", "\"extends\": [\"@policy/link.json\"]", "p: /extends/0", "symbolic link",
+		"leads to"},
+	{"a FIFO", "\"extends\": [\"@policy/fifo\"]", "p: /extends/0", "no regular file", ""},
+	{"a file without rights", "\"extends\": [\"@policy/secret.json\"]", "p: /extends/0",
+		"Permission denied", ""},
+	{"a file as folder", "\"extends\": [\"@policy/base.json/x\"]", "p: /extends/0",
+		"Not a directory", ""},
+};
+
+/* Every "@D" replaced. */
+static char *all_in_folder(const char *text)
+{
+	char *done = xstrdup(text);
+
+	while (strstr(done, "@D")) {
+		char *next = in_folder(done);
+
+		free(done);
+		done = next;
+	}
+	return done;
+}
+
+static void test_against(void)
+{
+	for (size_t i = 0; i < sizeof(against) / sizeof(*against); i++) {
+		CLEANUP_FREE char *at = all_in_folder(against[i].at);
+		CLEANUP_FREE char *message = all_in_folder(against[i].message);
+
+		if (strstr(against[i].body, "secret.json") && geteuid() == 0) {
+			skip("root reads everything", against[i].what);
+			continue;
+		}
+		check_bad(against[i].what, against[i].body, folder, at, message, against[i].hint);
+	}
+}
+
+/* "./" where the caller happens to stand. */
+static void test_written_out(void)
+{
+	static const struct {
+		const char *cwd, *body, *message; /* NULL: it loads */
+	} rows[] = {
+		{"/", FS("\"mounts\": [{\"at\": \"/w\", \"from\": \"./\", \"access\": \"write\"}]"),
+			"whole file system"},
+		{"/home/u", FS("\"write\": [\"./\"]"), "home directory"},
+		{"/home/u", FS("\"write\": [\".\"]"), "home directory"},
+		{"/home/u/x", FS("\"write\": [\"./..\"]"), "home directory"},
+		{"/home", FS("\"write\": [\"./\"]"), "above the home"},
+		{"/tmp",
+			FS("\"mounts\": [{\"at\": \"/w\", \"from\": \"./\", \"access\": "
+			   "\"write\"}]"),
+			"/tmp"},
+		{"/home/u/.ssh", "\"extends\": [\"default\"], " FS("\"write\": [\"./\"]"),
+			"/filesystem/deny/"},
+		{"/home/u/.ssh/x", "\"extends\": [\"workspace\"]", "/filesystem/deny/"},
+		{"/home/u", "\"extends\": [\"workspace\"]", "home directory"},
+		{"/d/x", "\"extends\": [\"@D/holes.json\"], " FS("\"write\": [\"./\"]"),
+			"denies it"},
+		{"/e/closed/x", "\"extends\": [\"@D/holes.json\"], " FS("\"write\": [\"./\"]"),
+			"denies it"},
+		{"/d/open/x", "\"extends\": [\"@D/holes.json\"], " FS("\"write\": [\"./\"]"), NULL},
+		{"/e/x", "\"extends\": [\"@D/holes.json\"], " FS("\"write\": [\"./\"]"), NULL},
+		{"/home/u/.ssh", FS("\"write\": [\"./\"]"), NULL},
+		{"/home/u", FS("\"read\": [\"./\"]"), NULL},
+		{"/home/u", FS("\"write\": [\"/home/u\"]"), NULL},
+		{"/home/u", FS("\"write\": [\"./x\"]"), NULL},
+		{"/home/us", FS("\"write\": [\"./\"]"), NULL},
+		{"/tmp/x", FS("\"write\": [\"./\"]"), NULL},
+		{"/home/u/p", "\"extends\": [\"workspace\"]", NULL},
+		{"/home/u/.ssh/x", "\"extends\": [\"default\"], " FS("\"write\": [\"~/.ssh/x\"]"),
+			NULL},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct policy_context here = {.home = "/home/u", .cwd = rows[i].cwd};
+		CLEANUP_FREE char *body = in_folder(rows[i].body);
+		CLEANUP_FREE char *text = xasprintf("{\"sbx\": 1, %s}", body);
+		struct policy policy;
+		struct err err = {0};
+		int rc = policy_load_text(&policy, text, strlen(text), "p", NULL, &here, &err);
+
+		ok(rc == (rows[i].message ? -1 : 0), "in %s: %s", rows[i].cwd, rows[i].body);
+		if (rows[i].message &&
+			!ok(strstr(err.message, rows[i].message) && strstr(err.hint, "--write /") &&
+					strstr(err.at, "/filesystem/"),
+				"and says why"))
+			diag("%s: %s (%s)", err.at, err.message, err.hint);
+		policy_clear(&policy);
+	}
+}
+
+/* The home is a link: the working directory is where it leads to. */
+static void test_linked_home(void)
+{
+	static const struct {
+		const char *cwd, *body, *message; /* NULL: it loads */
+	} rows[] = {
+		{"/data/u", FS("\"write\": [\"./\"]"), "home directory"},
+		{"/data", FS("\"write\": [\"./\"]"), "above the home"},
+		{"/data/u/.ssh/x", "\"extends\": [\"workspace\"]", "/filesystem/deny/"},
+		{"/data/u/p", "\"extends\": [\"workspace\"]", NULL},
+		{"/", FS("\"write\": [\"/data/u/.config/sbx\"]"), "sbx keeps its own"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct policy_context here = {
+			.home = "/home/u", .home_real = "/data/u", .cwd = rows[i].cwd};
+		CLEANUP_FREE char *text = xasprintf("{\"sbx\": 1, %s}", rows[i].body);
+		struct policy policy;
+		struct err err = {0};
+		int rc = policy_load_text(&policy, text, strlen(text), "p", NULL, &here, &err);
+
+		ok(rc == (rows[i].message ? -1 : 0), "home is a link, in %s: %s", rows[i].cwd,
+			rows[i].body);
+		ok(!rows[i].message || strstr(err.message, rows[i].message), "and says why");
+		policy_clear(&policy);
+	}
+}
+
+/* sbx's own files under what is writable. */
+static void test_own_files(void)
+{
+	CLEANUP_FREE char *below = load_body(FS("\"write\": [\"/home/u\"]"), NULL, false);
+	CLEANUP_FREE char *mounted = load_body(FS("\"mounts\": [{\"at\": \"/w\", \"from\": "
+						  "\"/home/u/.config\", \"access\": \"write\"}]"),
+		NULL, false);
+	CLEANUP_FREE char *lowered = load_body(
+		FS("\"read\": [\"/etc/sbx\"], "
+		   "\"mounts\": [{\"at\": \"/w\", \"from\": \"/etc\", \"access\": \"write\"}]"),
+		NULL, false);
+	CLEANUP_FREE char *kept =
+		load_body(FS("\"write\": [\"/etc\"], \"read\": [\"/etc/sbx\"]"), NULL, false);
+	static const char other[] = "{\"sbx\": 1, \"filesystem\": {\"write\": [\"/cfg/sbx/x\"]}}";
+	const struct policy_context moved = {.home = "/home/u", .cwd = "/", .config_home = "/cfg"};
+	struct policy policy;
+	struct err err = {0};
+
+	is_str(below,
+		"path write path=/home/u\n"
+		"path read path=/home/u/.config/sbx why=sbx's own files optional final\n"
+		"path read path=/home/u/.local/state/sbx why=sbx's own files optional final\n"
+		"path read path=/home/u/.cache/sbx why=sbx's own files optional final\n",
+		"a writable home keeps them read-only");
+	is_str(mounted,
+		"mount write at=/w path=/home/u/.config\n"
+		"path deny path=/home/u/.config/sbx why=sbx's own files optional final\n",
+		"a writable mount does not show them");
+	is_str(lowered, "path deny path=/etc/sbx\nmount write at=/w path=/etc\n",
+		"not even if a rule would");
+	is_str(kept, "path write path=/etc\npath read path=/etc/sbx\n",
+		"a rule of the policy's own is enough");
+	ok(policy_load_text(&policy, other, strlen(other), "p", NULL, &moved, &err) < 0 &&
+			strstr(err.message, "/cfg/sbx"),
+		"XDG_CONFIG_HOME is protected");
+}
+
+/* policy_load: names, files, the command line. */
+
+static char *load_names(const struct policy_context *c, const json *flags,
+	const struct strvec *flag_names, const char *first, const char *second, struct err *err)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+	struct policy policy;
+	char *out;
+
+	if (first)
+		strvec_push(&names, first);
+	if (second)
+		strvec_push(&names, second);
+	if (policy_load(&policy, &names, flags, flag_names, c, err) < 0)
+		return NULL;
+	out = dump(&policy, false);
+	policy_clear(&policy);
+	return out;
+}
+
+static void test_load(void)
+{
+	const struct policy_context here = {
+		.home = "/home/u", .cwd = folder, .config_home = folder};
+	struct err err = {0};
+	CLEANUP_FREE char *named = NULL, *file = NULL, *relative = NULL, *nothing = NULL,
+			  *shadow = NULL, *both = NULL;
+
+	named = load_names(&here, NULL, NULL, "mine", NULL, &err);
+	is_str(named, "path read path=/mine\n", "a NAME in the configuration");
+	file = load_names(&here, NULL, NULL, "./right.json", "./left.json", &err);
+	ok(file && strstr(file, "path read path=/e\n") && strstr(file, "path read path=/d\n"),
+		"two files, what they share once");
+	relative = load_names(&here, NULL, NULL, "sbx/../sbx/policies/mine.json", NULL, &err);
+	is_str(relative, "path read path=/mine\n", "a relative FILE with ..");
+	nothing = load_names(&here, NULL, NULL, NULL, NULL, &err);
+	is_str(nothing, "", "no policy at all");
+	shadow = load_names(&here, NULL, NULL, "strict", NULL, &err);
+	ok(shadow && !strstr(shadow, "/shadowed"), "a built-in name cannot be shadowed");
+	both = load_names(&here, NULL, NULL, "missing", NULL, &err);
+	ok(!both && strstr(err.message, "no policy named \"missing\"") &&
+			strstr(err.hint, "./missing"),
+		"a NAME that is nowhere");
+	ok(!load_names(&here, NULL, NULL, "./missing.json", NULL, &err) &&
+			strstr(err.message, "missing.json: No such file"),
+		"a FILE that is not there");
+	ok(!load_names(&here, NULL, NULL, "linked", NULL, &err) &&
+			strstr(err.message, "symbolic link"),
+		"a NAME that is a link");
+	ok(!load_names(&here, NULL, NULL, "../mine", NULL, &err), "a NAME with a slash is a FILE");
+}
+
+static json *parse(const char *text)
+{
+	struct err err = {0};
+	json *value = json_read(text, strlen(text), &err);
+
+	if (!value)
+		diag("%s %s", err.at, err.message);
+	return value;
+}
+
+static void test_flags(void)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+	CLEANUP_JSON json *good_flags = parse("{\"sbx\": 1, \"filesystem\": {\"read\": [\"/d\"]}}");
+	CLEANUP_JSON json *bad_form =
+		parse("{\"sbx\": 1, \"filesystem\": {\"read\": [\"/x\", \"y\"]}}");
+	CLEANUP_JSON json *eleventh =
+		parse("{\"sbx\": 1, \"filesystem\": {\"read\": [\"/a\", \"/a\", \"/a\", "
+		      "\"/a\", \"/a\", \"/a\", \"/a\", \"/a\", \"/a\", \"/a\", \"y\"]}}");
+	CLEANUP_JSON json *loose =
+		parse("{\"sbx\": 1, \"filesystem\": {\"read\": [\"/x\", \"/state\"]}}");
+	struct err err = {0};
+	CLEANUP_FREE char *file = xasprintf("%s/final.json", folder),
+			  *base = xasprintf("%s/base.json", folder);
+	CLEANUP_FREE char *got = NULL;
+
+	strvec_pushl(&names, "/filesystem/read/0", "--read /x", "/filesystem/read/1",
+		"--read SECOND", NULL);
+	got = load_names(&context, good_flags, &names, base, NULL, &err);
+	ok(got && strstr(got, "path read path=/d\n"), "the command line is the last layer");
+	ok(!load_names(&context, bad_form, &names, NULL, NULL, &err), "a misspelled flag");
+	is_str(err.at, "command line: --read SECOND", "is named as written");
+	is_int(err.kind, ERR_USAGE, "and is an error of usage");
+	ok(!load_names(&context, eleventh, &names, NULL, NULL, &err),
+		"one that no flag is known for");
+	is_str(err.at, "command line: /filesystem/read/10", "is named by its pointer");
+	ok(!load_names(&context, loose, &names, file, NULL, &err), "a flag against a final rule");
+	is_str(err.at, "command line: --read SECOND", "is named too");
+	is_int(err.kind, ERR_POLICY, "and is an error of policies");
+}
+
+static void test_origin(void)
+{
+	static const char text[] =
+		"{\"sbx\": 1, \"filesystem\": {\"deny\": [\"/a\", {\"path\": \"/b\"}]}}";
+	struct policy policy;
+	struct err err = {0};
+	CLEANUP_FREE char *where = NULL;
+
+	policy_load_text(&policy, text, strlen(text), "file.json", NULL, &context, &err);
+	where = origin_text(&policy.rules[1].origin);
+	is_str(where, "file.json: /filesystem/deny/1", "a rule knows where it was written");
+	is_int(policy.rules[1].origin.layer, 1, "the first layer is 1");
+	policy_clear(&policy);
+	policy_clear(&policy);
+	ok(policy.n_rules == 0, "cleared twice");
+}
+
+static void test_builtins(void)
+{
+	static const struct policy_context root = {.home = "/root", .cwd = "/root/p"};
+	static const char *const want[] = {"agent-container", "default", "strict", "workspace"};
+	const char *const *names = policy_builtin_names();
+	struct err err = {0};
+	size_t n = 0;
+
+	for (; names[n]; n++) {
+		CLEANUP_FREE char *user = load_names(&context, NULL, NULL, names[n], NULL, &err);
+		CLEANUP_FREE char *as_root = load_names(&root, NULL, NULL, names[n], NULL, &err);
+
+		is_str(names[n], n < 4 ? want[n] : NULL, "built-in policy %zu", n);
+		if (!ok(user && as_root, "%s loads", names[n]))
+			diag("%s: %s", err.at, err.message);
+		ok(policy_builtin_text(names[n]) != NULL, "%s has a text", names[n]);
+	}
+	is_int((long long)n, 4, "four built-in policies");
+	ok(!policy_builtin_text("nope"), "no text of an unknown one");
+}
+
+/* The promises of the built-in policies that text can show. */
+static void test_builtin_promises(void)
+{
+	struct err err = {0};
+	CLEANUP_FREE char *base = load_names(&context, NULL, NULL, "default", NULL, &err);
+	CLEANUP_FREE char *work = load_names(&context, NULL, NULL, "workspace", NULL, &err);
+	CLEANUP_FREE char *strict = load_names(&context, NULL, NULL, "strict", NULL, &err);
+	CLEANUP_FREE char *agent = load_names(&context, NULL, NULL, "agent-container", NULL, &err);
+
+	ok(strstr(base, "root read path=/\n") &&
+			strstr(base, "path deny path=/home/u/.ssh name=ssh\n") &&
+			strstr(base, "path deny path=/etc/shadow name=passwords\n") &&
+			strstr(base, "tmpfs read at=/run"),
+		"default");
+	ok(!strstr(base, "path write") && !strstr(base, "mount write") &&
+			!strstr(base, "tmpfs write") && !strstr(base, "network host"),
+		"default makes nothing writable");
+	ok(strstr(work, "path write path=/home/u/src/p name=workspace relative\n") &&
+			strstr(work, "path read path=/home/u/src/p/.git/hooks") &&
+			strstr(work, "path deny path=/home/u/.ssh"),
+		"workspace");
+	ok(!strstr(work, "path=/home/u/src/p/.git ") && !strstr(work, "/.git/index"),
+		"workspace leaves the rest of .git writable");
+	ok(strstr(strict, "root deny") && strstr(strict, "env none\n") &&
+			strstr(strict, "cwd /\n") && strstr(strict, "wall ") &&
+			!strstr(strict, "write path"),
+		"strict");
+	ok(strstr(agent, "path deny path=/state why=the server's own state final "
+			 "grant=/state/sessions\n") &&
+			strstr(agent,
+				"path deny path=/run/secrets why=secrets of the container final\n"),
+		"agent-container");
+}
+
+int main(void)
+{
+	CLEANUP_FREE char *link = NULL, *sbx = NULL, *policies = NULL, *dir = NULL, *fifo = NULL,
+			  *mine = NULL, *linked = NULL, *secret = NULL, *remove = NULL;
+
+	if (!mkdtemp(folder))
+		return 1;
+	write_policies();
+	link = xasprintf("%s/link.json", folder);
+	sbx = xasprintf("%s/sbx", folder);
+	policies = xasprintf("%s/sbx/policies", folder);
+	dir = xasprintf("%s/dir", folder);
+	fifo = xasprintf("%s/fifo", folder);
+	linked = xasprintf("%s/linked.json", policies);
+	if (symlink("base.json", link) < 0 || mkdir(sbx, 0755) < 0 || mkdir(policies, 0755) < 0 ||
+		mkdir(dir, 0755) < 0 || mkfifo(fifo, 0644) < 0 || symlink("mine.json", linked) < 0)
+		return 1;
+	mine = write_file(
+		"sbx/policies/mine.json", "{\"sbx\": 1, \"filesystem\": {\"read\": [\"/mine\"]}}");
+	free(write_file("sbx/policies/strict.json",
+		"{\"sbx\": 1, \"filesystem\": {\"read\": [\"/shadowed\"]}}"));
+	secret = write_file("secret.json", "{\"sbx\": 1}");
+	chmod(secret, 0);
+
+	test_good();
+	test_defaults();
+	test_bad();
+	test_version();
+	test_unknown_context();
+	test_too_many();
+	test_layers();
+	test_against();
+	test_written_out();
+	test_linked_home();
+	test_own_files();
+	test_load();
+	test_flags();
+	test_origin();
+	test_builtins();
+	test_builtin_promises();
+
+	remove = xasprintf("rm -rf %s", folder);
+	if (system(remove) != 0)
+		return 1;
+	return done_testing();
+}
