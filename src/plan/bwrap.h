@@ -42,8 +42,9 @@ int bwrap_spell(struct bwrap_words *out, const struct plan *plan, const struct p
 void bwrap_words_clear(struct bwrap_words *words);
 
 /* Prints one option with its operands a line, shell-quoted, " \" at line ends, data as here-documents on
- * descriptors from 10 on, so that the text pasted after "bwrap " works. */
-void bwrap_print(FILE *out, const struct bwrap_words *words);
+ * descriptors from 10 on, then the command (NULL-terminated, may be empty), so that the text pasted after
+ * "bwrap " works in bash. */
+void bwrap_print(FILE *out, const struct bwrap_words *words, char *const *command);
 
 /* A word as a POSIX shell reads it back, quoted when it needs it; bytes that are no printable character
  * are written as $'\ooo' so that nothing reaches a terminal raw. Free with free(). */

@@ -50,13 +50,14 @@ struct plan {
 	struct op *ops; /* later covers earlier */
 	size_t n, alloc;
 	char *cwd;           /* the command's working directory, a normal sandbox path */
-	enum proc_mode proc; /* FRESH, BIND or NONE */
+	enum proc_mode proc; /* as requested */
 	struct strvec notes; /* what a user should know: entries left out, names not there to protect ... */
 };
 
 /* What the planner has to know besides policy and tree. */
 struct plan_request {
-	enum proc_mode proc; /* FRESH, BIND or NONE: AUTO has been decided */
+	enum proc_mode proc; /* FRESH or BIND: AUTO has been decided; of no account when the policy has no
+				/proc */
 	const char *cwd;     /* the caller's, normal; used when the policy has none */
 };
 

@@ -10,7 +10,16 @@
  *    as the kernel would inside;
  *  - no denied object can be reached by any name of the view (binds, mounts at other places, links);
  *  - nothing is writable that no rule makes writable, scaffold included (every seal is there);
- *  - what is allowed is there: nothing readable was left out but what a note names.
+ *  - what is allowed is there: nothing readable was left out but what a note names;
+ *  - a PATH read inside a writable directory keeps its name: each directory down to it is a mount point;
+ *  - the working directory is there.
+ * Where rules meet so that more than one reading is possible, the stricter one is proven: of two rules
+ * that lead to one object the lower access holds, and a link raises nothing when its directory can be
+ * changed by anybody but root, or from inside. A rule whose path leads into /proc through a link covers
+ * nothing there.
+ *
+ * The host is asked only about the places that ops and rules name and about the entries of opened
+ * directories. Host submounts and hard links are not known to the tree, and so not to the proof.
  */
 #ifndef SBX_PLAN_PROOF_H
 #define SBX_PLAN_PROOF_H
@@ -20,8 +29,8 @@
 #include "plan/tree.h"
 #include "policy/policy.h"
 
-/* 0 when the plan proves; -1 with ERR_PLAN, a message that begins "not proven: " and names the rule
- * and path at fault. */
+/* 0 when the plan proves; -1 with ERR_PLAN, a message that begins "not proven: " and names the path at
+ * fault, and in err->at the place of the rule ("FILE: POINTER"). */
 int proof_check(const struct plan *plan, const struct policy *policy, const struct tree *tree,
 	struct err *err);
 
@@ -33,9 +42,9 @@ struct view_object {
 	char *host;         /* the host object behind it, NULL for what is the sandbox's own */
 };
 
-/* Walks a sandbox path through the replayed view, following links as the kernel does (40 at most, the
- * last component's too). 0, or -errno as a process inside would see it: -ENOENT, -ENOTDIR, -EACCES,
- * -ELOOP. */
+/* Walks an absolute sandbox path through the replayed view, following links as the kernel does (40 at
+ * most, the last component's too). 0, or -errno as a process inside would see it: -ENOENT, -ENOTDIR,
+ * -EACCES, -ELOOP. Processes in /proc are not known: -ENOENT. */
 int view_lookup(const struct plan *plan, const struct tree *tree, const char *path,
 	struct view_object *out);
 void view_object_clear(struct view_object *object);

@@ -8,13 +8,25 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/openat2.h>
-#include <stdbool.h>
+#include <search.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* What lstat said of a path: asked once, so that planner, proof and command all see one state of the host. */
+struct answer {
+	char *path;
+	int error;
+	struct tree_stat st;
+};
+
+struct live {
+	struct tree tree;
+	void *answers; /* of tsearch(3) */
+};
 
 const char *tree_kind_name(enum tree_kind kind)
 {
@@ -66,12 +78,11 @@ static enum tree_kind kind_of(mode_t mode)
 	}
 }
 
-static int live_lstat(const struct tree *tree, const char *path, struct tree_stat *out)
+static int look_at(const char *path, struct tree_stat *out)
 {
 	CLEANUP_CLOSE int fd = open_exact(path, O_PATH);
 	struct stat st;
 
-	(void)tree;
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
@@ -87,6 +98,31 @@ static int live_lstat(const struct tree *tree, const char *path, struct tree_sta
 		.ino = st.st_ino,
 	};
 	return 0;
+}
+
+static int compare_answers(const void *a, const void *b)
+{
+	return strcmp(((const struct answer *)a)->path, ((const struct answer *)b)->path);
+}
+
+static int live_lstat(const struct tree *tree, const char *path, struct tree_stat *out)
+{
+	struct live *live = (struct live *)tree;
+	struct answer key = {.path = (char *)path};
+	struct answer **known = tfind(&key, &live->answers, compare_answers);
+	struct answer *answer;
+
+	if (!known) {
+		answer = xcalloc(1, sizeof(*answer));
+		answer->path = xstrdup(path);
+		answer->error = look_at(path, &answer->st);
+		known = tsearch(answer, &live->answers, compare_answers);
+		if (!known) /* no memory to keep it */
+			abort();
+	}
+	if (!(*known)->error)
+		*out = (*known)->st;
+	return (*known)->error;
 }
 
 static int live_readlink(const struct tree *tree, const char *path, char **target)
@@ -160,14 +196,31 @@ static void set_aside_dac_capabilities(void)
 	syscall(SYS_capset, &header, data);
 }
 
-const struct tree *tree_live(void)
+struct tree *tree_live(void)
 {
 	static const struct tree_ops ops = {.lstat = live_lstat,
 		.readlink = live_readlink,
 		.list = live_list,
 		.head = live_head};
-	static const struct tree live = {.ops = &ops};
+	struct live *live = xcalloc(1, sizeof(*live));
 
 	set_aside_dac_capabilities();
-	return &live;
+	live->tree.ops = &ops;
+	return &live->tree;
+}
+
+static void free_answer(void *answer)
+{
+	free(((struct answer *)answer)->path);
+	free(answer);
+}
+
+void tree_live_free(struct tree *tree)
+{
+	struct live *live = (struct live *)tree;
+
+	if (!live)
+		return;
+	tdestroy(live->answers, free_answer);
+	free(live);
 }

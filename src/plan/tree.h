@@ -76,9 +76,11 @@ static inline ssize_t tree_head(const struct tree *t, const char *path, void *bu
 /* "a directory", "a socket" ...: for messages. */
 const char *tree_kind_name(enum tree_kind kind);
 
-/* The live file system. For a root caller the process's right to pass modes (CAP_DAC_OVERRIDE,
- * CAP_DAC_READ_SEARCH) is set aside from here on, as it is lost in bwrap's user namespace: the kernel
- * itself then gives bwrap's answers. exec gives it back. Static; never freed. */
-const struct tree *tree_live(void);
+/* The live file system, each path looked at once (later questions get the first answer). For a root caller
+ * the process's right to pass modes (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH) is set aside from here on, as it
+ * is lost in bwrap's user namespace: the kernel itself then gives bwrap's answers. exec gives it back. Ended
+ * with tree_live_free (NULL is allowed). */
+struct tree *tree_live(void);
+void tree_live_free(struct tree *tree);
 
 #endif

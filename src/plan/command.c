@@ -1,0 +1,165 @@
+#include "plan/command.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "plan/proof.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Scripts whose interpreter is a script: as many as the kernel follows. */
+#define MAX_INTERPRETERS 5
+
+/* The rule whose cover stands over a sandbox path, or NULL. */
+static const struct rule *hiding_rule(const struct plan *plan, const char *path)
+{
+	const struct rule *rule = NULL;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct op *op = &plan->ops[i];
+
+		if ((op->kind == OP_DENY_DIR || op->kind == OP_DENY_FILE) && path_within(path, op->dest))
+			rule = op->why;
+	}
+	return rule;
+}
+
+static int err_hidden(const struct plan *plan, const char *path, struct err *err)
+{
+	const struct rule *rule = hiding_rule(plan, path);
+
+	if (rule)
+		err_hint(err, "the rule for %s (%s %s) hides it", rule->path, rule->origin.file,
+			rule->origin.pointer);
+	else
+		err_hint(err, "see what the sandbox shows with sbx-plan --print");
+	return -1;
+}
+
+/* The interpreter that a script's first line names, or the loader that a program asks for; NULL: neither.
+ * head is NUL-terminated beyond its n bytes. */
+static char *interpreter_of(const char *head, size_t n)
+{
+	Elf64_Ehdr ehdr;
+
+	if (n > 2 && memcmp(head, "#!", 2) == 0) {
+		const char *name = head + 2 + strspn(head + 2, " \t");
+		size_t len = strcspn(name, " \t\r\n");
+
+		return len ? xstrndup(name, len) : NULL;
+	}
+	if (n < sizeof(ehdr) || memcmp(head, ELFMAG, SELFMAG) != 0 || head[EI_CLASS] != ELFCLASS64)
+		return NULL;
+	memcpy(&ehdr, head, sizeof(ehdr));
+	for (size_t i = 0; i < ehdr.e_phnum; i++) {
+		Elf64_Phdr phdr;
+
+		if (ehdr.e_phoff > n || (n - ehdr.e_phoff) / sizeof(phdr) <= i)
+			return NULL;
+		memcpy(&phdr, head + ehdr.e_phoff + i * sizeof(phdr), sizeof(phdr));
+		if (phdr.p_type == PT_INTERP)
+			return phdr.p_offset < n ? xstrdup(head + phdr.p_offset) : NULL;
+	}
+	return NULL;
+}
+
+static char *absolute(const struct plan *plan, const char *name)
+{
+	return *name == '/' ? xstrdup(name) : path_join(plan->cwd, name);
+}
+
+/* Whether what is at a sandbox path can be executed, with all it needs. */
+static int check_executable(const struct plan *plan, const struct tree *tree, const char *path,
+	unsigned depth, struct err *err)
+{
+	struct view_object object = {0};
+	int error = view_lookup(plan, tree, path, &object);
+	CLEANUP_FREE char *host = object.host ? xstrdup(object.host) : NULL;
+	CLEANUP_FREE char *interpreter = NULL;
+	bool denied = !error && object.access == ACCESS_DENY;
+	enum tree_kind kind = error ? TREE_FILE : object.kind;
+	struct tree_stat st;
+	char head[4097];
+	ssize_t n;
+
+	view_object_clear(&object);
+	if (error == -ENOENT || error == -ENOTDIR) {
+		err_set(err, ERR_NOT_FOUND, "%s is not in the sandbox", path);
+		return err_hidden(plan, path, err);
+	}
+	if (error || denied) {
+		err_set(err, ERR_NOT_EXECUTABLE, "%s cannot be executed: %s", path,
+			strerror(denied ? EACCES : -error));
+		return err_hidden(plan, path, err);
+	}
+	if (kind != TREE_FILE) {
+		err_set(err, ERR_NOT_EXECUTABLE, "%s cannot be executed: it is %s", path,
+			tree_kind_name(kind));
+		return err_hint(err, "name a program");
+	}
+	if (!host || tree_lstat(tree, host, &st) < 0 || !(st.mode & 0111)) {
+		err_set(err, ERR_NOT_EXECUTABLE, "%s cannot be executed: it has no execute permission", path);
+		return err_hint(err, "chmod +x it, or name the interpreter in front of it");
+	}
+	n = tree_head(tree, host, head, sizeof(head) - 1);
+	if (n < 0)
+		return 0; /* executable and not readable: the kernel will tell */
+	head[n] = '\0';
+	interpreter = interpreter_of(head, (size_t)n);
+	if (!interpreter || depth == MAX_INTERPRETERS)
+		return 0;
+	host = (free(host), absolute(plan, interpreter));
+	if (check_executable(plan, tree, host, depth + 1, err) == 0)
+		return 0;
+	err_set(err, ERR_NOT_EXECUTABLE, "%s cannot be executed: what runs it, %s, is not in the sandbox or"
+					 " not executable",
+		path, interpreter);
+	return err_hidden(plan, host, err);
+}
+
+static const char *search_path(char *const *env)
+{
+	for (; *env; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	return "/bin:/usr/bin"; /* glibc's when PATH is unset */
+}
+
+int command_find(const struct plan *plan, const struct tree *tree, const char *name, char *const *env,
+	char **path, struct err *err)
+{
+	const char *dirs = search_path(env);
+	struct err first = {0};
+
+	if (strchr(name, '/')) {
+		CLEANUP_FREE char *whole = absolute(plan, name);
+
+		if (check_executable(plan, tree, whole, 0, err) < 0)
+			return -1;
+		*path = xstrdup(whole);
+		return 0;
+	}
+	for (const char *p = dirs; *name && *p; p += *p == ':') {
+		size_t len = strcspn(p, ":");
+		CLEANUP_FREE char *part = xstrndup(p, len);
+		CLEANUP_FREE char *dir = absolute(plan, part);
+		CLEANUP_FREE char *whole = path_join(dir, name);
+
+		p += len;
+		if (check_executable(plan, tree, whole, 0, err) == 0) {
+			*path = xstrdup(whole);
+			return 0;
+		}
+		/* As execvp: what is there and cannot be executed is remembered, and the search goes on. */
+		if (err->kind == ERR_NOT_EXECUTABLE && first.kind == ERR_NONE)
+			first = *err;
+	}
+	if (first.kind != ERR_NONE) {
+		*err = first;
+		return -1;
+	}
+	err_set(err, ERR_NOT_FOUND, "%s is not found in the sandbox (PATH=%s)", name, dirs);
+	return err_hint(err, "name it by its path, or pass the PATH it is in: --inherit PATH");
+}

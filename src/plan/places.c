@@ -1,0 +1,727 @@
+/*
+ * From rules to places, in three steps:
+ *  1. every host path of a rule is resolved on the tree;
+ *  2. labels: the access of host objects, by canonical path. Rules that came through a link are added
+ *     after the others, since they may lower but not raise what the object's own path gives;
+ *  3. places: rules with an `at` first (they show at their place whatever else stands there), then labels
+ *     at their own path, then labels again wherever a mount shows their object (deny follows the object),
+ *     then the links on the way of granting rules.
+ */
+#include "plan/places.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "plan/resolve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The access of a host object and all below it. */
+struct label {
+	char *path;
+	enum access access;
+	const struct rule *why;
+};
+
+struct maker {
+	const struct policy *policy;
+	const struct tree *tree;
+	struct strvec *notes;
+	struct err *err;
+	struct target *targets; /* one for each rule */
+	char **ats;             /* one for each rule: where its `at` really stands; NULL without one */
+	struct label *labels;   /* sorted by path */
+	size_t n_labels, alloc_labels;
+	struct place *root;
+};
+
+int err_rule(struct err *err, const struct rule *rule)
+{
+	return err_at(err, "%s%s%s", rule->origin.file, *rule->origin.pointer ? ": " : "",
+		rule->origin.pointer);
+}
+
+static struct label *find_label(const struct maker *m, const char *path)
+{
+	size_t low = 0, high = m->n_labels;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int order = strcmp(path, m->labels[mid].path);
+
+		if (order == 0)
+			return &m->labels[mid];
+		if (order < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+/* The label that decides a path: the deepest at it (unless above_only) or above; never NULL, since the root
+ * has one. */
+static const struct label *deciding_label(const struct maker *m, const char *path, bool above_only)
+{
+	CLEANUP_FREE char *p = above_only ? path_parent(path) : xstrdup(path);
+
+	for (;;) {
+		const struct label *label = find_label(m, p);
+		char *parent;
+
+		if (label)
+			return label;
+		parent = path_parent(p);
+		free(p);
+		p = parent;
+	}
+}
+
+static void add_label(struct maker *m, const char *path, enum access access, const struct rule *why)
+{
+	size_t i;
+
+	GROW(m->labels, m->n_labels, m->alloc_labels);
+	for (i = m->n_labels; i > 0 && strcmp(m->labels[i - 1].path, path) > 0; i--)
+		m->labels[i] = m->labels[i - 1];
+	m->labels[i] = (struct label){xstrdup(path), access, why};
+	m->n_labels++;
+}
+
+/* Whether a rule other than self lets the command write a host directory, even if another takes that back. */
+static bool may_write(const struct maker *m, const char *dir, const struct rule *self)
+{
+	for (size_t i = 0; i < m->policy->n_rules; i++) {
+		const struct rule *rule = &m->policy->rules[i];
+
+		if ((rule->kind == RULE_PATH || rule->kind == RULE_MOUNT) &&
+			rule->access == ACCESS_WRITE && rule != self &&
+			path_within(dir, m->targets[i].path))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the command could change a link on the way, by other rules than self (NULL: by any). */
+static bool hop_is_writable(const struct maker *m, const struct target *t, const struct rule *self)
+{
+	for (size_t i = 0; i < t->n_hops; i++) {
+		CLEANUP_FREE char *dir = path_parent(t->hops[i].path);
+
+		if (may_write(m, dir, self))
+			return true;
+	}
+	return false;
+}
+
+static int err_out_of_reach(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	CLEANUP_FREE char *dir = path_parent(t->blocked);
+
+	err_set(m->err, ERR_PLAN, "%s is out of reach: the directory %s may not be searched", rule->path,
+		dir);
+	err_hint(m->err, "inside, as here, the caller's own user id decides: run as a user who may pass %s,"
+			 " or change its mode",
+		dir);
+	return err_rule(m->err, rule);
+}
+
+static int err_missing(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	err_set(m->err, ERR_PLAN, "%s does not exist%s%s", rule->path,
+		t->n_hops ? ": it leads to " : "", t->n_hops ? t->path : "");
+	err_hint(m->err, "create it, drop the rule, or mark it {\"path\": ..., \"optional\": true}");
+	return err_rule(m->err, rule);
+}
+
+/* What becomes of a rule whose host path is not there: 0 = it is done with, 1 = it still counts. */
+static int missing_rule(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	bool protects = rule->kind == RULE_PATH &&
+		(rule->access == ACCESS_DENY ||
+			(rule->access == ACCESS_READ &&
+				deciding_label(m, t->path, true)->access == ACCESS_WRITE));
+
+	if (t->error == -EACCES && rule->kind == RULE_PATH && rule->access == ACCESS_DENY)
+		return 0; /* nor can anyone inside reach it */
+	if (protects && (t->error == -ENOENT || t->error == -ENOTDIR)) {
+		/* A denied name is noted where it could be made: plan.c knows all its places. */
+		if (rule->access == ACCESS_READ && t->error == -ENOENT)
+			strvec_pushf(m->notes, "not enforced: %s does not exist and the command could make it"
+					       " (%s %s)",
+				t->path, rule->origin.file, rule->origin.pointer);
+		return rule->access == ACCESS_DENY;
+	}
+	if (rule->optional && (t->error == -ENOENT || t->error == -ENOTDIR)) {
+		strvec_pushf(m->notes, "skipped: optional %s does not exist", rule->path);
+		return 0;
+	}
+	return t->error == -EACCES ? err_out_of_reach(m, rule, t) : err_missing(m, rule, t);
+}
+
+static int resolve_rule(struct maker *m, const struct rule *rule, struct target *t)
+{
+	resolve(m->tree, rule->path, t);
+	if (t->error == -ELOOP) {
+		err_set(m->err, ERR_PLAN,
+			t->into_proc ? "%s names a process: links of /proc mean whoever asks"
+				     : "%s leads through more than 40 links",
+			rule->path);
+		err_hint(m->err, "name another path");
+		return err_rule(m->err, rule);
+	}
+	if (rule->spelled) {
+		struct target as_spelled;
+		bool same;
+
+		resolve(m->tree, rule->spelled, &as_spelled);
+		same = strcmp(as_spelled.path, t->path) == 0;
+		target_clear(&as_spelled);
+		if (!same) {
+			err_set(m->err, ERR_PLAN, "%s has \"..\" after a symbolic link, which leads elsewhere"
+						  " than the text says",
+				rule->spelled);
+			err_hint(m->err, "write the path without \"..\"");
+			return err_rule(m->err, rule);
+		}
+	}
+	return 0;
+}
+
+/* The link to blame: the first hop of the way that others than root could change. */
+static int err_raise(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	err_set(m->err, ERR_PLAN, "%s leads through the symbolic link %s to %s, which no rule makes %s",
+		rule->path, t->hops[0].path, t->path,
+		rule->access == ACCESS_WRITE ? "writable" : "readable");
+	err_hint(m->err, "a link that others than root could change grants nothing: name %s itself", t->path);
+	return err_rule(m->err, rule);
+}
+
+/* Whether a path without links lies at or below what dir leads to. */
+static bool leads_within(const struct maker *m, const char *path, const char *dir)
+{
+	struct target t;
+	bool within;
+
+	resolve(m->tree, dir, &t);
+	within = path_within(path, t.path);
+	target_clear(&t);
+	return within;
+}
+
+/* Final rules hold for objects: no link of a later layer leads around them. */
+static int check_final(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	for (size_t i = 0; i < m->policy->n_rules; i++) {
+		const struct rule *final = &m->policy->rules[i];
+		bool granted = false;
+
+		if (!final->final || final->origin.layer >= rule->origin.layer ||
+			rule->access <= final->access || !leads_within(m, t->path, final->path))
+			continue;
+		for (size_t k = 0; k < final->grants.n; k++)
+			granted |= leads_within(m, t->path, final->grants.v[k]);
+		if (granted)
+			continue;
+		err_set(m->err, ERR_PLAN, "%s leads to %s, which the final rule %s (%s %s) closes", rule->path,
+			t->path, final->path, final->origin.file, final->origin.pointer);
+		err_hint(m->err, "take the rule out: a final rule cannot be opened by a later layer");
+		return err_rule(m->err, rule);
+	}
+	return 0;
+}
+
+/* What a process inside may do with a host object at its own path, as far as labels are known: nothing
+ * where a place of another kind hides it. */
+static enum access access_of(const struct maker *m, const char *path)
+{
+	const struct label *label = deciding_label(m, path, false);
+
+	for (size_t i = 0; i < m->policy->n_rules; i++)
+		if (m->ats[i] && path_within(path, m->ats[i]) && path_within(m->ats[i], label->path))
+			return ACCESS_DENY;
+	return label->access;
+}
+
+static int err_taken(const struct maker *m, const struct rule *rule, const char *path,
+	const struct rule *other)
+{
+	err_set(m->err, ERR_PLAN, "%s leads to %s, for which another rule says something else (%s %s)", rule->path,
+		path, other->origin.file, other->origin.pointer);
+	err_hint(m->err, "drop the rule, or name the object that is meant");
+	return err_rule(m->err, rule);
+}
+
+static int err_into_proc(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	err_set(m->err, ERR_PLAN, "%s leads into /proc, whose links mean whoever asks: it cannot be held at %s",
+		rule->path, access_name(rule->access));
+	err_hint(m->err, "name what is meant by its path in /proc; %s is a link to %s", t->path,
+		t->hops[t->n_hops - 1].text);
+	return err_rule(m->err, rule);
+}
+
+/* Whether a rule that came through links gets a label: 1, 0, or -1 with an error. */
+static int judge_linked(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	const struct label *label = find_label(m, t->path);
+	enum access base = access_of(m, t->path);
+
+	/* A link that leads to a place of the sandbox's own, or that a mount replaces, denies nothing. */
+	for (size_t i = 0; rule->access == ACCESS_DENY && i < m->policy->n_rules; i++)
+		if (m->ats[i] && (strcmp(m->ats[i], t->path) == 0 || path_within(rule->path, m->ats[i])))
+			return err_taken(m, rule, t->path, &m->policy->rules[i]);
+	if (rule->access <= base)
+		return 1;
+	if (hop_is_writable(m, t, rule)) {
+		strvec_pushf(m->notes, "%s is a link to %s: its access is not raised", rule->path, t->path);
+		return 0;
+	}
+	if (label && label->why->kind == RULE_PATH)
+		return err_taken(m, rule, t->path, label->why);
+	return t->trusted && !hop_is_writable(m, t, NULL) ? 1 : err_raise(m, rule, t);
+}
+
+/* Labels of rules of one access that came through links. All are judged by the labels before any is added, so
+ * that their order does not matter; of several for one object the lowest access holds. */
+static int label_linked(struct maker *m, enum access access)
+{
+	size_t n = m->policy->n_rules;
+	CLEANUP_FREE int *verdicts = xcalloc(n, sizeof(*verdicts));
+
+	for (size_t i = 0; i < n; i++) {
+		const struct rule *rule = &m->policy->rules[i];
+		const struct target *t = &m->targets[i];
+
+		if (rule->kind != RULE_PATH || rule->access != access || !t->n_hops)
+			continue;
+		if (!t->into_proc && (!t->error || access == ACCESS_DENY))
+			verdicts[i] = judge_linked(m, rule, t);
+		if (t->into_proc && access != ACCESS_READ)
+			verdicts[i] = err_into_proc(m, rule, t);
+		if (verdicts[i] < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct rule *rule = &m->policy->rules[i];
+		struct label *label = verdicts[i] ? find_label(m, m->targets[i].path) : NULL;
+
+		if (verdicts[i] && !label)
+			add_label(m, m->targets[i].path, rule->access, rule);
+		else if (label && label->access > rule->access) {
+			label->access = rule->access;
+			label->why = rule;
+		}
+	}
+	return 0;
+}
+
+static int check_kind(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	bool device = t->st.kind == TREE_CHAR || t->st.kind == TREE_BLOCK;
+
+	if (rule->kind == RULE_DEVICE) {
+		if (t->n_hops && !t->trusted)
+			return err_raise(m, rule, t);
+		if (device || t->st.kind == TREE_DIR)
+			return 0;
+		err_set(m->err, ERR_PLAN, "%s is %s, no device node", rule->path,
+			tree_kind_name(t->st.kind));
+		err_hint(m->err, "use read or write for what is no device");
+		return err_rule(m->err, rule);
+	}
+	if (rule->access == ACCESS_DENY || (!device && !path_within(t->path, "/dev")))
+		return 0;
+	err_set(m->err, ERR_PLAN, "%s is %s%s: read and write rules do not show devices", rule->path,
+		tree_kind_name(t->st.kind), device ? "" : " below /dev");
+	err_hint(m->err, "use \"devices\" (--device %s)", rule->path);
+	return err_rule(m->err, rule);
+}
+
+static int check_mount_source(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	enum access base = access_of(m, t->path);
+
+	if (strcmp(t->path, "/") == 0 || path_within(t->path, "/proc") || path_within(t->path, "/dev")) {
+		err_set(m->err, ERR_PLAN, "a mount from %s would show the host's own /proc and /dev", t->path);
+		err_hint(m->err, "mount the directories below / that are needed, one by one");
+		return err_rule(m->err, rule);
+	}
+	if (t->n_hops && rule->access > base && (!t->trusted || hop_is_writable(m, t, NULL)))
+		return err_raise(m, rule, t);
+	return 0;
+}
+
+static struct place *new_place(const char *path)
+{
+	struct place *place = xcalloc(1, sizeof(*place));
+
+	place->path = xstrdup(path);
+	return place;
+}
+
+void place_free(struct place *place)
+{
+	if (!place)
+		return;
+	for (size_t i = 0; i < place->n_kids; i++)
+		place_free(place->kids[i]);
+	free(place->kids);
+	free(place->path);
+	free(place->source);
+	free(place);
+}
+
+/* The kid of a place by name (len bytes), made when missing. */
+static struct place *kid(struct place *place, const char *name, size_t len)
+{
+	CLEANUP_FREE char *key = xstrndup(name, len);
+	CLEANUP_FREE char *path = path_join(place->path, key);
+	size_t low = 0, high = place->n_kids;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		int order = strcmp(key, path_base(place->kids[mid]->path));
+
+		if (order == 0)
+			return place->kids[mid];
+		if (order < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	GROW(place->kids, place->n_kids, place->alloc_kids);
+	memmove(place->kids + low + 1, place->kids + low,
+		(place->n_kids - low) * sizeof(*place->kids));
+	place->n_kids++;
+	return place->kids[low] = new_place(path);
+}
+
+/* The place at a path, made with those above it when missing. */
+static struct place *place_at(struct place *root, const char *path)
+{
+	struct place *place = root;
+
+	for (path += strspn(path, "/"); *path; path += strspn(path, "/")) {
+		size_t len = strcspn(path, "/");
+
+		place = kid(place, path, len);
+		path += len;
+	}
+	return place;
+}
+
+/* Says what a place shows unless something said it before. */
+static bool set_place(struct place *place, enum show show, enum access access, const char *source,
+	const struct rule *why)
+{
+	if (place->why)
+		return false;
+	place->show = show;
+	place->access = access;
+	place->source = source ? xstrdup(source) : NULL;
+	place->why = why;
+	return true;
+}
+
+/* Whether a mount shows something else than the host's own at a path. */
+static bool in_mount(const struct maker *m, const char *path)
+{
+	for (size_t i = 0; i < m->policy->n_rules; i++)
+		if (m->policy->rules[i].kind == RULE_MOUNT && !m->targets[i].unused &&
+			path_within(path, m->ats[i]))
+			return true;
+	return false;
+}
+
+/* Shows the links on a rule's way: under a `deny` root, what makes /bin lead to /usr/bin. */
+static void show_hops(struct maker *m, const struct target *t, const struct rule *why)
+{
+	for (size_t i = 0; i < t->n_hops; i++)
+		if (!in_mount(m, t->hops[i].path))
+			set_place(place_at(m->root, t->hops[i].path), SHOW_LINK, ACCESS_READ, t->hops[i].text, why);
+}
+
+/* The rule with an `at`, other than self, that stands deepest above a sandbox path. */
+static const struct rule *rule_above(const struct maker *m, const struct rule *self)
+{
+	const struct rule *deepest = NULL;
+
+	for (size_t i = 0; i < m->policy->n_rules; i++) {
+		const struct rule *rule = &m->policy->rules[i];
+
+		if (rule->at && rule != self && strcmp(rule->at, self->at) != 0 &&
+			path_within(self->at, rule->at) &&
+			(!deepest || strlen(rule->at) > strlen(deepest->at)))
+			deepest = rule;
+	}
+	return deepest;
+}
+
+/* Whether the view has a link of the host: a label shows its directory and nothing else stands there, or a
+ * granting rule leads through it. */
+static bool shows_link(const struct maker *m, const char *path, const struct rule *self)
+{
+	bool shows = deciding_label(m, path, true)->access != ACCESS_DENY;
+
+	for (size_t i = 0; i < m->policy->n_rules; i++) {
+		const struct rule *rule = &m->policy->rules[i];
+		const struct target *t = &m->targets[i];
+
+		shows = shows && !(rule->at && rule != self && path_within(path, rule->at));
+
+		for (size_t k = 0; k < t->n_hops; k++)
+			if (rule->kind == RULE_PATH && rule->access != ACCESS_DENY && !t->error &&
+				strcmp(t->hops[k].path, path) == 0)
+				return true;
+	}
+	return shows;
+}
+
+/* Where an `at` really stands, or NULL with an error: links of the host on its way are followed as a process
+ * inside would follow them, where the view has them. */
+static char *real_at(struct maker *m, const struct rule *rule)
+{
+	const struct rule *above = rule_above(m, rule);
+	struct target t = {0};
+	bool shown = true;
+	char *path;
+
+	if (above) {
+		CLEANUP_FREE char *dir = real_at(m, above);
+
+		return dir ? path_join(dir, path_below(rule->at, above->at)) : NULL;
+	}
+	resolve(m->tree, rule->at, &t);
+	if (t.n_hops && !shows_link(m, t.hops[0].path, rule)) {
+		target_clear(&t);
+		return xstrdup(rule->at);
+	}
+	for (size_t i = 1; i < t.n_hops; i++)
+		shown = shown && shows_link(m, t.hops[i].path, rule);
+	if (t.error == -ELOOP || t.into_proc || !shown ||
+		(t.n_hops && (!t.trusted || hop_is_writable(m, &t, NULL) ||
+				     path_within(t.hops[0].path, t.path)))) {
+		err_set(m->err, ERR_PLAN, "the place %s passes through the symbolic link %s", rule->at,
+			t.n_hops ? t.hops[0].path : rule->at);
+		err_hint(m->err, "name a place without links: only root's own are followed here");
+		err_rule(m->err, rule);
+		target_clear(&t);
+		return NULL;
+	}
+	path = xstrdup(t.path);
+	target_clear(&t);
+	return path;
+}
+
+static bool names_host(const struct rule *rule)
+{
+	return rule->kind == RULE_PATH || rule->kind == RULE_MOUNT || rule->kind == RULE_DEVICE;
+}
+
+/* Step 1 and the labels of rules without links. */
+static int resolve_rules(struct maker *m)
+{
+	const struct policy *policy = m->policy;
+
+	m->root = new_place("/");
+	m->targets = xcalloc(policy->n_rules, sizeof(*m->targets));
+	m->ats = xcalloc(policy->n_rules, sizeof(*m->ats));
+	for (size_t i = 0; i < policy->n_rules; i++) {
+		const struct rule *rule = &policy->rules[i];
+
+		if (rule->kind == RULE_ROOT)
+			add_label(m, "/", rule->access, rule);
+		if (names_host(rule) && resolve_rule(m, rule, &m->targets[i]) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < policy->n_rules; i++) {
+		const struct rule *rule = &policy->rules[i];
+		const struct target *t = &m->targets[i];
+
+		if (rule->kind == RULE_PATH && !t->n_hops && (!t->error || rule->access == ACCESS_DENY))
+			add_label(m, t->path, rule->access, rule);
+	}
+	for (size_t i = 0; i < policy->n_rules; i++)
+		if (policy->rules[i].at && !(m->ats[i] = real_at(m, &policy->rules[i])))
+			return -1;
+	return 0;
+}
+
+/* Links on the way of an `at` count only while the view has them; by now it may not. */
+static int check_ats(struct maker *m)
+{
+	for (size_t i = 0; i < m->policy->n_rules; i++) {
+		const struct rule *rule = &m->policy->rules[i];
+		CLEANUP_FREE char *again = rule->at ? real_at(m, rule) : NULL;
+
+		if (!rule->at || (again && strcmp(again, m->ats[i]) == 0))
+			continue;
+		err_set(m->err, ERR_PLAN, "the place %s passes through a link that another rule hides",
+			rule->at);
+		err_hint(m->err, "name the place without links: %s", m->ats[i]);
+		return err_rule(m->err, rule);
+	}
+	return 0;
+}
+
+/* Step 2: what is missing, what came through links, and what may not be shown. */
+static int label_rules(struct maker *m)
+{
+	/* Lower ones first: what they close, no link that comes after them opens. */
+	if (label_linked(m, ACCESS_DENY) < 0 || label_linked(m, ACCESS_READ) < 0 ||
+		label_linked(m, ACCESS_WRITE) < 0 || check_ats(m) < 0)
+		return -1;
+	for (size_t i = 0; i < m->policy->n_rules; i++) {
+		const struct rule *rule = &m->policy->rules[i];
+		struct target *t = &m->targets[i];
+		int counts = 1;
+
+		if (!names_host(rule))
+			continue;
+		if (t->error)
+			counts = missing_rule(m, rule, t);
+		else if (!t->into_proc)
+			counts = check_kind(m, rule, t) < 0 ? -1 : 1;
+		if (counts > 0 && rule->kind != RULE_DEVICE)
+			counts = check_final(m, rule, t) < 0 ? -1 : 1;
+		if (counts > 0 && rule->kind == RULE_MOUNT)
+			counts = check_mount_source(m, rule, t) < 0 ? -1 : 1;
+		if (counts < 0)
+			return -1;
+		t->unused = counts == 0;
+	}
+	return 0;
+}
+
+static int place_rule(struct maker *m, const struct rule *rule, const struct target *t, const char *at)
+{
+	static const enum show shows[] = {
+		[RULE_MOUNT] = SHOW_HOST,
+		[RULE_TMPFS] = SHOW_TMPFS,
+		[RULE_FILE] = SHOW_FILE,
+		[RULE_PROC] = SHOW_PROC,
+		[RULE_DEV] = SHOW_DEV,
+	};
+	struct place *place = place_at(m->root, at);
+
+	if (set_place(place, shows[rule->kind], rule->access, t->path, rule))
+		return 0;
+	err_set(m->err, ERR_PLAN, "%s: two rules stand at one place (the other: %s %s)", at,
+		place->why->origin.file, place->why->origin.pointer);
+	err_hint(m->err, "drop one of them, or put it elsewhere");
+	return err_rule(m->err, rule);
+}
+
+/* The lowest access that labels strictly between a mount's source and a path below it give. */
+static enum access lowest_between(const struct maker *m, const char *path, const char *source,
+	enum access access)
+{
+	CLEANUP_FREE char *p = path_parent(path);
+
+	while (strcmp(p, source) != 0) {
+		const struct label *label = find_label(m, p);
+		char *parent = path_parent(p);
+
+		if (label && label->access < access)
+			access = label->access;
+		free(p);
+		p = parent;
+	}
+	return access;
+}
+
+/* Labels that are lower than the mount which shows their object hold there too. */
+static void place_aliases(struct maker *m, const struct rule *mount, const char *source, const char *at)
+{
+	for (size_t i = 0; i < m->n_labels; i++) {
+		const struct label *label = &m->labels[i];
+		CLEANUP_FREE char *path = NULL;
+
+		if (strcmp(label->path, source) == 0 || !path_within(label->path, source) ||
+			label->access >= lowest_between(m, label->path, source, mount->access))
+			continue;
+		path = path_join(at, path_below(label->path, source));
+		set_place(place_at(m->root, path),
+			label->access == ACCESS_DENY ? SHOW_NOTHING : SHOW_HOST, label->access, label->path,
+			label->why);
+	}
+}
+
+/* Step 3. */
+static int place_rules(struct maker *m)
+{
+	const struct rule *rules = m->policy->rules;
+	size_t n = m->policy->n_rules;
+
+	for (size_t i = 0; i < n; i++)
+		if (m->ats[i] && (rules[i].kind != RULE_MOUNT || !m->targets[i].unused) &&
+			place_rule(m, &rules[i], &m->targets[i], m->ats[i]) < 0)
+			return -1;
+	for (size_t i = 0; i < m->n_labels; i++) {
+		const struct label *label = &m->labels[i];
+		struct place *place = place_at(m->root, label->path);
+
+		if (!set_place(place, label->access == ACCESS_DENY ? SHOW_NOTHING : SHOW_HOST,
+			    label->access, label->path, label->why) &&
+			label->access != ACCESS_DENY)
+			return err_taken(m, label->why, label->path, place->why);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (rules[i].kind == RULE_MOUNT && !m->targets[i].unused)
+			place_aliases(m, &rules[i], m->targets[i].path, m->ats[i]);
+	for (size_t i = 0; i < n; i++) {
+		if (!names_host(&rules[i]) || m->targets[i].unused)
+			continue;
+		if (rules[i].kind == RULE_DEVICE)
+			set_place(place_at(m->root, m->targets[i].path), SHOW_DEVICE, ACCESS_WRITE,
+				m->targets[i].path, &rules[i]);
+		if (rules[i].kind == RULE_DEVICE ||
+			(rules[i].kind == RULE_PATH && rules[i].access != ACCESS_DENY))
+			show_hops(m, &m->targets[i], &rules[i]);
+	}
+	return 0;
+}
+
+static void look_below(struct place *place)
+{
+	place->visible = place->show != SHOW_WAY && place->show != SHOW_NOTHING;
+	for (size_t i = 0; i < place->n_kids; i++) {
+		const struct place *below = place->kids[i];
+
+		look_below(place->kids[i]);
+		place->visible |= below->visible;
+		place->read_below |= below->read_below ||
+			(below->show == SHOW_HOST && below->access == ACCESS_READ);
+	}
+}
+
+struct place *places_make(const struct policy *policy, const struct tree *tree, struct strvec *notes,
+	struct err *err)
+{
+	struct maker m = {.policy = policy, .tree = tree, .notes = notes, .err = err};
+	int rc = resolve_rules(&m);
+
+	if (rc == 0)
+		rc = label_rules(&m);
+	if (rc == 0)
+		rc = place_rules(&m);
+	if (rc == 0)
+		look_below(m.root);
+	for (size_t i = 0; i < policy->n_rules; i++) {
+		target_clear(&m.targets[i]);
+		free(m.ats[i]);
+	}
+	free(m.targets);
+	free(m.ats);
+	for (size_t i = 0; i < m.n_labels; i++)
+		free(m.labels[i].path);
+	free(m.labels);
+	if (rc < 0) {
+		place_free(m.root);
+		return NULL;
+	}
+	return m.root;
+}

@@ -1,0 +1,1516 @@
+/*
+ * How the proof works.
+ *
+ * One tree of sandbox names ("places") carries two things that were made apart from each other: what
+ * the ops have put there (replay: place->op), and which rules stand there (claims: place->path_claim,
+ * place->at_claim). For a place, look() says what a process inside finds and want() what the policy
+ * wants it to find. They are compared at every place of the tree: every destination, every place a rule
+ * stands at, every place where a mount shows an object that a rule protects, every entry of a directory
+ * that was opened.
+ *
+ * That is enough for all other places. Let q be one that is not in the tree and p the deepest one above
+ * it that is. Between p and q there is neither an op nor a rule, so both look() and want() at q are
+ * what they are at p, with the same names appended to the host object. Where p is a directory of the
+ * sandbox's own there is nothing at q; p stands for a host directory only when it was opened, and then
+ * its entries are in the tree.
+ *
+ * Links need no care of their own: places are names without links, and a process that follows a link
+ * inside ends at some place. The rules' own paths are walked as well, to see that they lead where they
+ * should.
+ */
+#include "plan/proof.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+enum { MAX_LINKS = 40 };
+
+/* walk() on the host: a link led into /proc. */
+enum { INTO_PROC = 1 };
+
+/* The parts of a fresh /proc that reach the whole machine. */
+static const char *const machine_parts[] = {
+	"/proc/acpi",
+	"/proc/bus",
+	"/proc/driver",
+	"/proc/fs",
+	"/proc/irq",
+	"/proc/mtrr",
+	"/proc/scsi",
+	"/proc/sys",
+	"/proc/sysrq-trigger",
+};
+
+/* What a rule comes to on this host. */
+struct claim {
+	const struct rule *rule;
+	enum access access;
+	char *object; /* ROOT, PATH, MOUNT, DEVICE: the host object, without links; else NULL */
+	struct strvec links; /* the links on the way to it */
+	int error;           /* why the object is not there, -errno; INTO_PROC; else 0 */
+	bool trusted;        /* nobody but root can change where the links lead */
+	bool off; /* stands nowhere: missing, led into /proc, or would raise through a link */
+	const struct place *stands; /* where a rule with a place of its own does */
+};
+
+/* A name of the sandbox. */
+struct place {
+	char *path;
+	struct place *parent;
+	struct place **kids; /* sorted by path */
+	size_t n_kids, alloc;
+	const struct op *op; /* the op that made what is here; NULL: what is above shows through */
+	bool sealed;
+	const struct claim *path_claim; /* a PATH rule (or ROOT) stands here */
+	const struct claim *at_claim;   /* a rule with a place of its own stands here */
+	bool link;                      /* a rule leads through the host's link of this name */
+};
+
+struct view {
+	const struct tree *tree;
+	struct op root; /* what is at "/" before the first op */
+	struct place *top;
+	bool host; /* this is the host itself: one bind of "/" */
+};
+
+/* What a process inside finds. */
+struct seen {
+	int error;              /* -errno; the rest is then only by, exact and host */
+	const struct place *by; /* the place whose op shows it */
+	bool exact;             /* by is the place itself */
+	enum tree_kind kind;
+	enum access access;
+	char *host; /* the host object, or NULL */
+	char *text; /* a link's */
+};
+
+/* What the policy wants to be found. */
+struct want {
+	enum {
+		WANT_NOTHING,
+		WANT_HOST, /* the host object */
+		WANT_LINK, /* the link of that name on the host, or nothing */
+		WANT_TMPFS,
+		WANT_DATA,
+		WANT_PROC,
+		WANT_DEV,
+		WANT_MQUEUE,
+	} shows;
+	enum access access;
+	const struct rule *rule; /* the rule that decides */
+	char *host;              /* HOST, LINK */
+	bool named;              /* NOTHING: a PATH deny says so */
+	bool usable;             /* HOST: a device node that works */
+	bool guarded;            /* HOST: a PATH read that must hold inside a writable directory */
+	bool optional;           /* may as well be hidden */
+};
+
+struct proof {
+	const struct plan *plan;
+	const struct policy *policy;
+	const struct tree *tree;
+	struct view view, host;
+	struct claim *claims;
+	size_t n_claims;
+	struct claim
+		unowned; /* stands at /proc, /dev and /tmp when no rule does: never the host's */
+	struct err *err;
+};
+
+/* Errors and text */
+
+static int fault(struct err *err, const struct rule *rule, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int fault(struct err *err, const struct rule *rule, const char *fmt, ...)
+{
+	CLEANUP_FREE char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = xvasprintf(fmt, ap);
+	va_end(ap);
+	err_set(err, ERR_PLAN, "not proven: %s", text);
+	if (rule && rule->origin.file)
+		err_at(err, "%s: %s", rule->origin.file,
+			rule->origin.pointer ? rule->origin.pointer : "");
+	return -1;
+}
+
+static const char *rule_words(const struct rule *rule)
+{
+	switch (rule->kind) {
+	case RULE_ROOT:
+		return rule->access == ACCESS_DENY ? "root deny" : "root read";
+	case RULE_PATH:
+		return access_name(rule->access);
+	case RULE_MOUNT:
+		return "mount";
+	case RULE_TMPFS:
+		return "tmpfs";
+	case RULE_FILE:
+		return "file";
+	case RULE_DEVICE:
+		return "device";
+	case RULE_PROC:
+		return "proc";
+	case RULE_DEV:
+		return "dev";
+	}
+	return "";
+}
+
+static const char *rule_place(const struct rule *rule)
+{
+	return rule->at ? rule->at : rule->path ? rule->path : "";
+}
+
+/* What of path comes after dir, "" or "/..."; NULL when path is neither dir nor below it. */
+static const char *tail(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	if (strcmp(dir, "/") == 0)
+		return path[1] ? path : "";
+	if (strncmp(path, dir, n) != 0 || (path[n] != '\0' && path[n] != '/'))
+		return NULL;
+	return path + n;
+}
+
+static bool strictly_below(const char *path, const char *dir)
+{
+	const char *rest = tail(path, dir);
+
+	return rest && *rest;
+}
+
+/* dir and what tail() gave. */
+static char *graft(const char *dir, const char *rest)
+{
+	if (*rest && strcmp(dir, "/") == 0)
+		return xstrdup(rest);
+	return xasprintf("%s%s", dir, rest);
+}
+
+/* The entry of dir with the first n bytes of name. */
+static char *entry(const char *dir, const char *name, size_t n)
+{
+	return xasprintf("%s/%.*s", strcmp(dir, "/") == 0 ? "" : dir, (int)n, name);
+}
+
+static void cut_last(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	slash[slash == path ? 1 : 0] = '\0';
+}
+
+static unsigned depth(const char *path)
+{
+	unsigned n = 0;
+
+	for (const char *p = path; *p; p++)
+		n += *p == '/' && p[1] != '\0';
+	return n;
+}
+
+static bool is_normal(const char *path)
+{
+	if (!path || path[0] != '/')
+		return false;
+	for (const char *p = path; *p && path[1]; p += 1 + strcspn(p + 1, "/")) {
+		size_t n = strcspn(p + 1, "/");
+
+		if (n == 0 || (n == 1 && p[1] == '.') || (n == 2 && p[1] == '.' && p[2] == '.'))
+			return false;
+	}
+	return true;
+}
+
+/* Places */
+
+/* Where name is, or would be put, among the kids; *found says which. */
+static size_t kid_index(const struct place *place, const char *path, size_t n, bool *found)
+{
+	size_t low = 0, high = place->n_kids;
+
+	*found = false;
+	while (low < high && !*found) {
+		size_t mid = (low + high) / 2;
+		int order = strncmp(path, place->kids[mid]->path, n);
+
+		if (order == 0 && place->kids[mid]->path[n] != '\0')
+			order = -1;
+		*found = order == 0;
+		if (order > 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return high;
+}
+
+static struct place *kid_add(struct place *place, size_t i, const char *path, size_t n)
+{
+	struct place *kid = xcalloc(1, sizeof(*kid));
+
+	kid->path = xstrndup(path, n);
+	kid->parent = place;
+	GROW(place->kids, place->n_kids, place->alloc);
+	memmove(place->kids + i + 1, place->kids + i, (place->n_kids - i) * sizeof(*place->kids));
+	place->kids[i] = kid;
+	place->n_kids++;
+	return kid;
+}
+
+/* The deepest place of the tree at or above path. */
+static struct place *place_above(const struct view *view, const char *path)
+{
+	struct place *at = view->top;
+	size_t n = 0;
+	bool found = true;
+
+	while (path[1] && path[n] && found) {
+		n += 1 + strcspn(path + n + 1, "/");
+		size_t i = kid_index(at, path, n, &found);
+
+		if (found)
+			at = at->kids[i];
+	}
+	return at;
+}
+
+/* The place of that path, put into the tree when it is not there. */
+static struct place *place_get(const struct view *view, const char *path)
+{
+	struct place *at = place_above(view, path);
+	size_t n = at == view->top ? 0 : strlen(at->path);
+
+	while (path[1] && path[n]) {
+		bool found;
+
+		n += 1 + strcspn(path + n + 1, "/");
+		at = kid_add(at, kid_index(at, path, n, &found), path, n);
+	}
+	return at;
+}
+
+static void place_free(struct place *place)
+{
+	if (!place)
+		return;
+	for (size_t i = 0; i < place->n_kids; i++)
+		place_free(place->kids[i]);
+	free(place->kids);
+	free(place->path);
+	free(place);
+}
+
+static void view_init(struct view *view, const struct tree *tree, bool host)
+{
+	*view = (struct view){.tree = tree, .host = host};
+	view->root.kind = host ? OP_BIND_READ : OP_TMPFS;
+	view->root.source = view->root.dest = (char *)"/";
+	view->root.mode = 0755;
+	view->top = xcalloc(1, sizeof(*view->top));
+	view->top->path = xstrdup("/");
+	view->top->op = &view->root;
+}
+
+static void view_clear(struct view *view)
+{
+	place_free(view->top);
+	view->top = NULL;
+}
+
+#define CLEANUP_VIEW __attribute__((cleanup(view_clear)))
+
+/* The nearest place at or above this one that an op has made. */
+static const struct place *maker(const struct place *place)
+{
+	while (!place->op)
+		place = place->parent;
+	return place;
+}
+
+/* Looking */
+
+static bool is_bind(const struct op *op)
+{
+	return op->kind == OP_BIND_READ || op->kind == OP_BIND_WRITE || op->kind == OP_DEV_BIND;
+}
+
+static bool is_mount(const struct op *op)
+{
+	return op->kind != OP_DIR && op->kind != OP_SYMLINK &&
+	       !(op->kind == OP_DENY_DIR && op->scaffold);
+}
+
+/* A directory of the sandbox's own in which names can be made. */
+static bool is_own_dir(const struct op *op)
+{
+	return op->kind == OP_TMPFS || op->kind == OP_DIR || op->kind == OP_DENY_DIR ||
+	       op->kind == OP_DEV;
+}
+
+/* Whether the mount that holds an own directory has been sealed. */
+static bool is_sealed(const struct place *place)
+{
+	while (!place->op || !is_mount(place->op))
+		place = place->parent;
+	return place->sealed;
+}
+
+static enum access made_access(const struct place *place)
+{
+	switch (place->op->kind) {
+	case OP_BIND_WRITE:
+	case OP_DEV_BIND:
+	case OP_MQUEUE:
+		return ACCESS_WRITE;
+	case OP_BIND_READ:
+	case OP_SYMLINK:
+	case OP_FILE:
+	case OP_PROC:
+		return ACCESS_READ;
+	case OP_DENY_FILE:
+		return ACCESS_DENY;
+	case OP_TMPFS:
+	case OP_DIR:
+	case OP_DENY_DIR:
+	case OP_DEV:
+		if (!is_sealed(place))
+			return ACCESS_WRITE;
+		return place->op->kind == OP_DENY_DIR && place->op->mode == 0 ? ACCESS_DENY
+									      : ACCESS_READ;
+	case OP_SEAL:
+		break;
+	}
+	return ACCESS_DENY;
+}
+
+static void look_host(const struct view *view, struct seen *s, const char *path)
+{
+	struct tree_stat st;
+
+	s->error = tree_lstat(view->tree, path, &st);
+	if (s->error)
+		return;
+	s->kind = st.kind;
+	if (st.kind == TREE_LINK)
+		s->error = tree_readlink(view->tree, path, &s->text);
+}
+
+/* A new procfs has what the host's has, but for processes. */
+static void look_proc(const struct view *view, struct seen *s, const char *rest)
+{
+	CLEANUP_FREE char *path = xasprintf("/proc%s", rest);
+	size_t n = *rest ? strcspn(rest + 1, "/") : 0;
+	bool process = n && (strspn(rest + 1, "0123456789") == n || tail(rest, "/self") ||
+				    tail(rest, "/thread-self"));
+
+	s->kind = TREE_DIR;
+	if (process)
+		s->error = -ENOENT;
+	else if (*rest)
+		look_host(view, s, path);
+}
+
+/* What bwrap puts into its /dev. */
+static void look_dev(struct seen *s, const char *rest)
+{
+	static const struct {
+		const char *name;
+		enum tree_kind kind;
+		const char *text;
+	} nodes[] = {
+		{"/null", TREE_CHAR, NULL},
+		{"/zero", TREE_CHAR, NULL},
+		{"/full", TREE_CHAR, NULL},
+		{"/random", TREE_CHAR, NULL},
+		{"/urandom", TREE_CHAR, NULL},
+		{"/tty", TREE_CHAR, NULL},
+		{"/shm", TREE_DIR, NULL},
+		{"/pts", TREE_DIR, NULL},
+		{"/pts/ptmx", TREE_CHAR, NULL},
+		{"/ptmx", TREE_LINK, "pts/ptmx"},
+		{"/fd", TREE_LINK, "/proc/self/fd"},
+		{"/stdin", TREE_LINK, "/proc/self/fd/0"},
+		{"/stdout", TREE_LINK, "/proc/self/fd/1"},
+		{"/stderr", TREE_LINK, "/proc/self/fd/2"},
+		{"/core", TREE_LINK, "/proc/kcore"},
+	};
+
+	s->kind = TREE_DIR;
+	if (!*rest)
+		return;
+	s->error = -ENOENT;
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); i++) {
+		const char *more = tail(rest, nodes[i].name);
+
+		if (more && !*more) {
+			s->error = 0;
+			s->kind = nodes[i].kind;
+			s->text = nodes[i].text ? xstrdup(nodes[i].text) : NULL;
+			if (s->kind == TREE_CHAR)
+				s->access = ACCESS_WRITE;
+		} else if (more && nodes[i].kind != TREE_DIR) {
+			s->error = -ENOTDIR;
+		}
+	}
+}
+
+/* What is at a path none of whose parents is a link. End with seen_clear. */
+static void look(const struct view *view, const char *path, struct seen *s)
+{
+	const struct place *by = maker(place_above(view, path));
+	const struct op *op = by->op;
+	const char *rest = tail(path, by->path);
+
+	*s = (struct seen){.by = by, .exact = !*rest, .access = made_access(by)};
+	switch (op->kind) {
+	case OP_BIND_READ:
+	case OP_BIND_WRITE:
+	case OP_DEV_BIND:
+		s->host = graft(op->source, rest);
+		look_host(view, s, s->host);
+		break;
+	case OP_PROC:
+		look_proc(view, s, rest);
+		break;
+	case OP_DEV:
+		look_dev(s, rest);
+		break;
+	case OP_TMPFS:
+	case OP_DIR:
+	case OP_DENY_DIR:
+		s->kind = TREE_DIR;
+		if (*rest)
+			s->error = op->mode & 0100 ? -ENOENT : -EACCES;
+		break;
+	case OP_MQUEUE:
+		s->kind = TREE_DIR;
+		s->error = *rest ? -ENOENT : 0;
+		break;
+	case OP_SYMLINK:
+	case OP_FILE:
+	case OP_DENY_FILE:
+	case OP_SEAL:
+		s->kind = op->kind == OP_SYMLINK ? TREE_LINK
+			  : op->kind == OP_FILE  ? TREE_FILE
+						 : TREE_CHAR;
+		s->text = op->kind == OP_SYMLINK ? xstrdup(op->source) : NULL;
+		s->error = *rest ? -ENOTDIR : 0;
+		break;
+	}
+}
+
+static void seen_clear(struct seen *s)
+{
+	free(s->host);
+	free(s->text);
+}
+
+#define CLEANUP_SEEN __attribute__((cleanup(seen_clear)))
+
+/* One step of a walk: the name of n bytes at *rest below *at. A link's text takes its place in *rest.
+ */
+static int walk_step(
+	const struct view *view, char **at, char **rest, size_t n, struct strvec *links)
+{
+	char *next = entry(*at, *rest, n);
+	CLEANUP_SEEN struct seen s;
+	bool into_proc = view->host && links->n && strcmp(next, "/proc") == 0;
+
+	look(view, next, &s);
+	if (!s.error && s.kind == TREE_LINK) {
+		char *more = xasprintf("%s%s", s.text, *rest + n);
+		int error = links->n == MAX_LINKS ? -ELOOP : 0;
+
+		strvec_take(links, next);
+		if (*more == '/')
+			(*at)[1] = '\0';
+		free(*rest);
+		*rest = more;
+		return error;
+	}
+	free(*at);
+	*at = next;
+	if (!s.error && s.kind != TREE_DIR && (*rest)[n] == '/')
+		s.error = -ENOTDIR;
+	memmove(*rest, *rest + n, strlen(*rest + n) + 1);
+	return into_proc ? INTO_PROC : s.error;
+}
+
+/* Walks a path as the kernel does. 0, -errno or INTO_PROC. *out (always set) is where it ends; when a
+ * name on the way is missing, the names after it are taken as text. The links that were followed are
+ * appended to links. */
+static int walk(const struct view *view, const char *path, struct strvec *links, char **out)
+{
+	CLEANUP_FREE char *rest = xstrdup(path);
+	int error = 0;
+
+	*out = xstrdup("/");
+	for (;;) {
+		size_t n, skip = strspn(rest, "/");
+
+		memmove(rest, rest + skip, strlen(rest + skip) + 1);
+		n = strcspn(rest, "/");
+		if (n == 0)
+			return error;
+		if (n <= 2 && strncmp(rest, "..", n) == 0) {
+			if (n == 2)
+				cut_last(*out);
+			memmove(rest, rest + n, strlen(rest + n) + 1);
+		} else if (!error) {
+			error = walk_step(view, out, &rest, n, links);
+		} else {
+			char *next = entry(*out, rest, n);
+
+			free(*out);
+			*out = next;
+			memmove(rest, rest + n, strlen(rest + n) + 1);
+		}
+	}
+}
+
+/* Replaying */
+
+static int op_fault(struct err *err, const struct op *op, const char *what, const char *name)
+{
+	return fault(err, op->why, "op %s at %s: %s%s%s", op_kind_name(op->kind), op->dest, name,
+		*name ? " " : "", what);
+}
+
+/* Whether the op's source can be used; *dir says whether it makes a directory. */
+static int check_source(const struct view *view, const struct op *op, bool *dir, struct err *err)
+{
+	struct tree_stat st;
+
+	*dir = op->kind != OP_FILE && op->kind != OP_DENY_FILE && op->kind != OP_SYMLINK;
+	if (op->kind == OP_SYMLINK && (!op->source || !*op->source))
+		return op_fault(err, op, "the link has no text", "");
+	if (op->kind == OP_DENY_FILE && (tree_lstat(view->tree, "/dev/null", &st) < 0 ||
+						st.kind != TREE_CHAR || st.rdev != makedev(1, 3)))
+		return op_fault(err, op, "is not the null device", "/dev/null");
+	if (!is_bind(op))
+		return 0;
+	if (!is_normal(op->source))
+		return op_fault(err, op, "the source is no normal path", "");
+	if (tree_lstat(view->tree, op->source, &st) < 0)
+		return op_fault(err, op, "is not there (or reached through a link)", op->source);
+	if (st.kind == TREE_LINK)
+		return op_fault(err, op, "is a link", op->source);
+	if (op->kind == OP_DEV_BIND && st.kind != TREE_CHAR && st.kind != TREE_BLOCK)
+		return op_fault(err, op, "is not a device", op->source);
+	*dir = st.kind == TREE_DIR;
+	return 0;
+}
+
+/* Every name above the destination is a directory, and none a link. */
+static int check_parents(const struct view *view, const struct op *op, struct err *err)
+{
+	for (const char *p = strchr(op->dest + 1, '/'); p; p = strchr(p + 1, '/')) {
+		CLEANUP_FREE char *parent = xstrndup(op->dest, (size_t)(p - op->dest));
+		CLEANUP_SEEN struct seen s;
+
+		look(view, parent, &s);
+		if (s.error)
+			return op_fault(err, op, "is not there", parent);
+		if (s.kind == TREE_LINK)
+			return op_fault(err, op, "is a link", parent);
+		if (s.kind != TREE_DIR)
+			return op_fault(err, op, "is not a directory", parent);
+	}
+	return 0;
+}
+
+/* The destination can take the op: a mount point of the right type, or a name that can be made. */
+static int check_dest(const struct view *view, const struct op *op, bool dir, struct err *err)
+{
+	CLEANUP_FREE char *parent = xstrdup(op->dest);
+	CLEANUP_SEEN struct seen s, above;
+
+	cut_last(parent);
+	look(view, parent, &above);
+	look(view, op->dest, &s);
+	if (!s.error) {
+		if (!is_mount(op))
+			return op_fault(err, op, "the name is there already", "");
+		if (s.kind == TREE_LINK)
+			return op_fault(err, op, "the destination is a link", "");
+		if ((s.kind == TREE_DIR) != dir)
+			return op_fault(err, op, "the mount point has the wrong type", "");
+		return 0;
+	}
+	if ((s.error != -ENOENT && s.error != -EACCES) || !above.exact || !is_own_dir(above.by->op))
+		return op_fault(err, op, "there is no mount point", "");
+	if (is_sealed(above.by))
+		return op_fault(err, op, "is sealed already", parent);
+	return 0;
+}
+
+static const struct op *op_below(const struct place *place)
+{
+	for (size_t i = 0; i < place->n_kids; i++) {
+		const struct place *kid = place->kids[i];
+		const struct op *op = kid->op ? kid->op : op_below(kid);
+
+		if (op)
+			return op;
+	}
+	return NULL;
+}
+
+static int replay_seal(struct view *view, const struct op *op, struct err *err)
+{
+	struct place *place = place_above(view, op->dest);
+
+	if (strcmp(place->path, op->dest) != 0 || !place->op || !is_mount(place->op) ||
+		!is_own_dir(place->op))
+		return op_fault(err, op, "nothing of the sandbox's own is mounted there", "");
+	if (place->sealed)
+		return op_fault(err, op, "is sealed already", op->dest);
+	place->sealed = true;
+	return 0;
+}
+
+static int replay_op(struct view *view, const struct op *op, struct err *err)
+{
+	struct place *place;
+	const struct op *lost;
+	bool dir;
+
+	if (!is_normal(op->dest) || !op->why)
+		return fault(err, op->why, "an op without a normal destination and a rule");
+	if (op->kind == OP_SEAL)
+		return replay_seal(view, op, err);
+	if (!op->dest[1])
+		return op_fault(err, op, "the root cannot be replaced", "");
+	if (check_source(view, op, &dir, err) < 0 || check_parents(view, op, err) < 0 ||
+		check_dest(view, op, dir, err) < 0)
+		return -1;
+	place = place_get(view, op->dest);
+	lost = place->op && place->op->kind != OP_DIR ? place->op : op_below(place);
+	if (lost)
+		return op_fault(err, op, "would be hidden by it", lost->dest);
+	place->op = op;
+	return 0;
+}
+
+static int replay(struct view *view, const struct plan *plan, struct err *err)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (replay_op(view, &plan->ops[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Claims: which rule stands where */
+
+/* Whether the policy may make a host path writable: by the deepest rule, no matter how the rule got
+ * there (of two at one path the higher), or by a mount. */
+static bool may_be_written(const struct proof *pr, const char *path)
+{
+	const struct claim *deepest = NULL;
+
+	for (size_t i = 0; i < pr->n_claims; i++) {
+		const struct claim *c = &pr->claims[i];
+
+		if (!c->object || !tail(path, c->object))
+			continue;
+		if (c->rule->kind == RULE_MOUNT && c->rule->access == ACCESS_WRITE)
+			return true;
+		if (c->rule->kind != RULE_PATH)
+			continue;
+		if (!deepest || strlen(c->object) > strlen(deepest->object) ||
+			(strcmp(c->object, deepest->object) == 0 && c->access > deepest->access))
+			deepest = c;
+	}
+	return deepest && deepest->rule->access == ACCESS_WRITE;
+}
+
+/* Whether a link of the host's lies in a directory that only root can change, from inside too. */
+static bool link_trusted(const struct proof *pr, const char *link)
+{
+	CLEANUP_FREE char *dir = xstrdup(link);
+	struct tree_stat st;
+
+	cut_last(dir);
+	return tree_lstat(pr->tree, dir, &st) == 0 && st.uid == 0 && !(st.mode & 022) &&
+	       !may_be_written(pr, dir);
+}
+
+static bool links_trusted(const struct proof *pr, const struct claim *c)
+{
+	for (size_t i = 0; i < c->links.n; i++)
+		if (!link_trusted(pr, c->links.v[i]))
+			return false;
+	return true;
+}
+
+static int claim_resolve(struct proof *pr, struct claim *c)
+{
+	const struct rule *rule = c->rule;
+	CLEANUP_STRVEC struct strvec links = {0};
+	CLEANUP_FREE char *other = NULL;
+
+	if (!rule->path)
+		return 0;
+	c->error = walk(&pr->host, rule->path, &c->links, &c->object);
+	if (rule->spelled) {
+		walk(&pr->host, rule->spelled, &links, &other);
+		if (strcmp(other, c->object) != 0)
+			return fault(pr->err, rule, "%s and %s are not the same", rule->spelled,
+				rule->path);
+	}
+	c->off = c->error == INTO_PROC || c->error == -ELOOP ||
+		 (c->error && (rule->kind != RULE_PATH || rule->access != ACCESS_DENY));
+	return 0;
+}
+
+/* Direct rules first, then links that can be trusted, then the others, each from the root downwards. */
+static int claim_order(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+	int rank = (int)x->trusted - (int)y->trusted;
+
+	if (rank)
+		return -rank;
+	return (int)depth(x->object ? x->object : "/") - (int)depth(y->object ? y->object : "/");
+}
+
+static const struct claim *host_claim(const struct proof *pr, const char *path)
+{
+	const struct place *place = place_above(&pr->view, path);
+
+	while (!place->path_claim)
+		place = place->parent;
+	return place->path_claim;
+}
+
+static int grant_fault(struct proof *pr, const struct claim *c, const char *what)
+{
+	return fault(pr->err, c->rule, "%s %s: %s", rule_words(c->rule), c->rule->path, what);
+}
+
+/* A grant that cannot be one. */
+static int check_grant(struct proof *pr, const struct claim *c)
+{
+	const struct rule *rule = c->rule;
+	bool path = rule->kind == RULE_PATH && rule->access != ACCESS_DENY && c->error != INTO_PROC;
+
+	if (path && (tail(c->object, "/proc") || tail(c->object, "/dev")))
+		return grant_fault(pr, c, "nothing of the host's /proc or /dev can be shown");
+	if (rule->kind == RULE_PATH && strcmp(c->object, "/tmp") == 0)
+		return grant_fault(pr, c, "/tmp is the sandbox's own");
+	if (rule->kind == RULE_MOUNT && pr->plan->proc == PROC_FRESH &&
+		(tail(c->object, "/proc") || !c->object[1]))
+		return grant_fault(pr, c, "it would show the host's /proc");
+	if (rule->kind == RULE_MOUNT && !c->trusted &&
+		host_claim(pr, c->object)->access < rule->access)
+		return grant_fault(pr, c, "a link that others can change may not raise access");
+	if (rule->kind == RULE_DEVICE && !c->trusted)
+		return grant_fault(pr, c, "a link that others can change leads to it");
+	return 0;
+}
+
+/* Lets a PATH rule stand at its object. Through a link that others can change it only lowers access; of
+ * two rules at one object the lower holds. */
+static void stand_path(struct proof *pr, struct claim *c)
+{
+	struct place *place = place_get(&pr->view, c->object);
+	const struct claim *old = place->path_claim;
+
+	if (!c->trusted && c->access != ACCESS_DENY &&
+		c->access >= host_claim(pr, c->object)->access)
+		c->off = true;
+	else if (!old || old->rule->kind == RULE_ROOT || c->access < old->access)
+		place->path_claim = c;
+}
+
+/* Lets a rule with a place of its own stand there. */
+static int stand_at(struct proof *pr, struct claim *c)
+{
+	CLEANUP_STRVEC struct strvec links = {0};
+	CLEANUP_FREE char *where = NULL;
+	struct place *place;
+
+	if (c->rule->at)
+		walk(&pr->view, c->rule->at, &links, &where);
+	for (size_t i = 0; i < links.n; i++) {
+		CLEANUP_SEEN struct seen s;
+
+		look(&pr->view, links.v[i], &s);
+		if (!link_trusted(pr, s.host ? s.host : links.v[i]))
+			return fault(pr->err, c->rule,
+				"%s is reached through %s, a link that others can change",
+				c->rule->at, links.v[i]);
+	}
+	place = place_get(&pr->view, where ? where : c->object);
+	if (place->at_claim)
+		return fault(pr->err, c->rule, "two rules stand at %s", place->path);
+	place->at_claim = c;
+	c->stands = place;
+	return 0;
+}
+
+static int make_claims(struct proof *pr)
+{
+	pr->claims = xcalloc(pr->policy->n_rules, sizeof(*pr->claims));
+	for (; pr->n_claims < pr->policy->n_rules; pr->n_claims++) {
+		struct claim *c = &pr->claims[pr->n_claims];
+
+		c->rule = &pr->policy->rules[pr->n_claims];
+		c->access = c->rule->access;
+		if (claim_resolve(pr, c) < 0) {
+			pr->n_claims++;
+			return -1;
+		}
+	}
+	for (size_t i = 0; i < pr->n_claims; i++)
+		pr->claims[i].trusted = links_trusted(pr, &pr->claims[i]);
+	qsort(pr->claims, pr->n_claims, sizeof(*pr->claims), claim_order);
+	for (size_t i = 0; i < pr->n_claims; i++)
+		if (pr->claims[i].rule->kind == RULE_ROOT)
+			pr->view.top->path_claim = &pr->claims[i];
+	if (!pr->view.top->path_claim)
+		return fault(pr->err, NULL, "the policy says nothing of the root");
+	pr->unowned = (struct claim){.rule = pr->view.top->path_claim->rule, .access = ACCESS_DENY};
+	return 0;
+}
+
+static int place_claims(struct proof *pr)
+{
+	static const char *const own[] = {"/proc", "/dev", "/tmp"};
+
+	for (size_t i = 0; i < pr->n_claims; i++)
+		if (pr->claims[i].rule->kind == RULE_PATH && !pr->claims[i].off)
+			stand_path(pr, &pr->claims[i]);
+	for (size_t i = 0; i < pr->n_claims; i++) {
+		struct claim *c = &pr->claims[i];
+		bool at = c->rule->kind != RULE_ROOT && c->rule->kind != RULE_PATH;
+
+		if (c->off)
+			continue;
+		if ((c->object && check_grant(pr, c) < 0) || (at && stand_at(pr, c) < 0))
+			return -1;
+	}
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		struct place *place = place_get(&pr->view, own[i]);
+
+		if (!place->at_claim)
+			place->at_claim = &pr->unowned;
+	}
+	return 0;
+}
+
+/* Puts the places where a mount shows what PATH rules stand at into the tree. */
+static void add_images(const struct proof *pr, const struct claim *mount)
+{
+	for (size_t i = 0; i < pr->n_claims; i++) {
+		const struct claim *c = &pr->claims[i];
+
+		if (c->rule->kind != RULE_PATH || c->off ||
+			!strictly_below(c->object, mount->object))
+			continue;
+		CLEANUP_FREE char *image =
+			graft(mount->stands->path, tail(c->object, mount->object));
+
+		place_get(&pr->view, image);
+	}
+}
+
+/* Puts the other places that need a look into the tree. */
+static void add_places(const struct proof *pr)
+{
+	for (size_t i = 0; i < pr->n_claims; i++) {
+		const struct claim *c = &pr->claims[i];
+		bool grant = c->rule->kind == RULE_DEVICE ||
+			     (c->rule->kind == RULE_PATH && c->rule->access != ACCESS_DENY);
+
+		for (size_t j = 0; grant && j < c->links.n; j++)
+			place_get(&pr->view, c->links.v[j])->link = true;
+		if (c->rule->kind == RULE_MOUNT && !c->off)
+			add_images(pr, c);
+	}
+	for (size_t i = 0; i < sizeof(machine_parts) / sizeof(*machine_parts); i++)
+		place_get(&pr->view, machine_parts[i]);
+	place_get(&pr->view, "/dev/shm");
+	place_get(&pr->view, "/dev/mqueue");
+}
+
+/* What the policy wants */
+
+/* What a mount shows at rest below its place: PATH rules strictly below the source follow the object.
+ */
+static void want_mount(
+	const struct proof *pr, const struct claim *m, const char *rest, struct want *w)
+{
+	const struct place *place;
+	bool deepest = true;
+
+	w->shows = WANT_HOST;
+	w->host = graft(m->object, rest);
+	for (place = place_above(&pr->view, w->host);
+		place && strictly_below(place->path, m->object); place = place->parent) {
+		const struct claim *c = place->path_claim;
+
+		if (!c)
+			continue;
+		if (deepest && c->access == ACCESS_DENY) {
+			*w = (struct want){.rule = c->rule, .host = w->host, .named = true};
+			return;
+		}
+		if (c->access == ACCESS_READ && w->access == ACCESS_WRITE) {
+			w->rule = c->rule;
+			w->access = ACCESS_READ;
+			w->guarded = deepest;
+		}
+		/* A grant inside what is denied does not follow; it may be shown. */
+		w->optional |= c->access == ACCESS_DENY;
+		deepest = false;
+	}
+}
+
+static void want_proc(
+	const struct proof *pr, const struct place *place, const char *rest, struct want *w)
+{
+	bool machine = false;
+
+	for (size_t i = 0; i < sizeof(machine_parts) / sizeof(*machine_parts); i++)
+		machine |= tail(place->path, machine_parts[i]) != NULL;
+	w->access = ACCESS_READ;
+	w->shows = WANT_PROC;
+	if (pr->plan->proc == PROC_BIND || machine) {
+		w->shows = WANT_HOST;
+		w->host = graft("/proc", rest);
+	}
+}
+
+static void want_dev(const char *rest, struct want *w)
+{
+	const char *shm = tail(rest, "/shm"), *mqueue = tail(rest, "/mqueue");
+	CLEANUP_SEEN struct seen made = {0};
+
+	look_dev(&made, rest);
+	w->shows = shm ? WANT_TMPFS : mqueue ? WANT_MQUEUE : made.error ? WANT_NOTHING : WANT_DEV;
+	w->access = shm || mqueue ? ACCESS_WRITE : ACCESS_READ;
+	if ((shm && *shm) || (mqueue && *mqueue))
+		w->shows = WANT_NOTHING;
+}
+
+/* The place at or above this one where the deepest rule stands. */
+static const struct place *decider(const struct place *place)
+{
+	while (!place->at_claim && !place->path_claim)
+		place = place->parent;
+	return place;
+}
+
+/* By the deepest rule; of two at one place the one with a place of its own shows. */
+static void want_by_rule(const struct proof *pr, const struct place *place, struct want *w)
+{
+	const struct place *q = decider(place);
+	const struct claim *c = q->at_claim ? q->at_claim : q->path_claim;
+	const char *rest = tail(place->path, q->path);
+
+	*w = (struct want){.rule = c->rule, .access = c->access};
+	switch (c->rule->kind) {
+	case RULE_ROOT:
+	case RULE_PATH:
+		w->named = c->rule->kind == RULE_PATH;
+		w->guarded = w->named && c->access == ACCESS_READ;
+		w->shows = c->access == ACCESS_DENY ? WANT_NOTHING : WANT_HOST;
+		w->host = c->access == ACCESS_DENY ? NULL : xstrdup(place->path);
+		return;
+	case RULE_MOUNT:
+		want_mount(pr, c, rest, w);
+		return;
+	case RULE_TMPFS:
+		w->shows = *rest ? WANT_NOTHING : WANT_TMPFS;
+		return;
+	case RULE_FILE:
+		w->access = ACCESS_READ;
+		w->shows = *rest ? WANT_NOTHING : WANT_DATA;
+		return;
+	case RULE_DEVICE:
+		w->access = ACCESS_WRITE;
+		w->shows = *rest ? WANT_NOTHING : WANT_HOST;
+		w->host = graft(c->object, rest);
+		w->usable = true;
+		return;
+	case RULE_PROC:
+		want_proc(pr, place, rest, w);
+		return;
+	case RULE_DEV:
+		want_dev(rest, w);
+		return;
+	}
+}
+
+static void want(const struct proof *pr, const struct place *place, struct want *w)
+{
+	struct tree_stat st;
+	int error;
+
+	want_by_rule(pr, place, w);
+	if (w->shows == WANT_HOST) {
+		error = tree_lstat(pr->tree, w->host, &st);
+		if (error == -ENOENT || error == -ENOTDIR) {
+			w->shows = WANT_NOTHING;
+			w->named = false;
+		}
+	} else if (w->shows == WANT_NOTHING && place->link) {
+		w->shows = WANT_LINK;
+		free(w->host);
+		w->host = xstrdup(place->path);
+	}
+}
+
+static void want_clear(struct want *w)
+{
+	free(w->host);
+}
+
+#define CLEANUP_WANT __attribute__((cleanup(want_clear)))
+
+/* Comparing */
+
+static int place_fault(
+	const struct proof *pr, const struct place *place, const struct want *w, const char *what)
+{
+	return fault(pr->err, w->rule, "%s %s (%s %s)", place->path, what, rule_words(w->rule),
+		rule_place(w->rule));
+}
+
+static int unjustified(const struct proof *pr, const struct op *op)
+{
+	return fault(pr->err, op->why, "op %s at %s is not justified by any rule",
+		op_kind_name(op->kind), op->dest);
+}
+
+/* Whether a note says that the entry could not be shown. What a rule names cannot be left out. */
+static bool left_out(const struct proof *pr, const struct place *place)
+{
+	CLEANUP_FREE char *prefix = xasprintf("left out: %s:", place->path);
+
+	if (place->at_claim || place->path_claim)
+		return false;
+	for (size_t i = 0; i < pr->plan->notes.n; i++)
+		if (strncmp(pr->plan->notes.v[i], prefix, strlen(prefix)) == 0)
+			return true;
+	return false;
+}
+
+static bool same_link(const struct proof *pr, const char *host, const struct seen *s)
+{
+	CLEANUP_FREE char *text = NULL;
+
+	return tree_readlink(pr->tree, host, &text) == 0 && s->text && strcmp(s->text, text) == 0;
+}
+
+/* A name that cannot be renamed away: below a writable bind, each directory down to a protected name is
+ * a mount point. */
+static int check_pins(const struct proof *pr, const struct place *place, const struct want *w)
+{
+	for (const struct place *q = place->parent; q; q = q->parent)
+		if (!q->op && maker(q)->op->kind == OP_BIND_WRITE)
+			return fault(pr->err, w->rule, "%s is not pinned: %s could be replaced",
+				q->path, place->path);
+	return 0;
+}
+
+/* A directory of the host's that was made anew: all its entries become places. */
+static int check_opened(const struct proof *pr, struct place *place, const struct want *w)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+	struct tree_stat st;
+
+	if (w->access != ACCESS_READ)
+		return place_fault(
+			pr, place, w, "is a directory that may be written and was opened");
+	if (tree_lstat(pr->tree, w->host, &st) < 0 || st.kind != TREE_DIR)
+		return place_fault(pr, place, w, "is no directory on the host and was opened");
+	if (place->parent && (st.mode & 0777) != (place->op->mode & 0777))
+		return place_fault(pr, place, w, "was opened with another mode");
+	if (tree_list(pr->tree, w->host, &names) < 0)
+		return place_fault(pr, place, w, "was opened, and cannot be listed");
+	for (size_t i = 0; i < names.n; i++) {
+		CLEANUP_FREE char *path = entry(place->path, names.v[i], strlen(names.v[i]));
+
+		place_get(&pr->view, path);
+	}
+	return 0;
+}
+
+static int check_host(
+	const struct proof *pr, struct place *place, const struct want *w, const struct seen *s)
+{
+	const struct op *op = s->by->op;
+
+	if (s->host && strcmp(s->host, w->host) == 0) {
+		if (w->usable && op->kind != OP_DEV_BIND)
+			return place_fault(pr, place, w, "is not usable as a device");
+		if (!w->usable && op->kind == OP_DEV_BIND)
+			return unjustified(pr, op);
+		if (s->access < w->access)
+			return place_fault(pr, place, w, "is not writable");
+		if (s->access > w->access)
+			return place_fault(pr, place, w, "is writable");
+		return w->guarded ? check_pins(pr, place, w) : 0;
+	}
+	if (s->error || (s->access == ACCESS_DENY && op->kind != OP_DENY_DIR)) {
+		if (w->optional || left_out(pr, place))
+			return 0;
+		return place_fault(pr, place, w, "was left out");
+	}
+	if (s->exact && op->kind == OP_SYMLINK && same_link(pr, w->host, s))
+		return 0;
+	if (w->optional && s->exact && op->kind == OP_DENY_DIR)
+		return 0;
+	if (s->exact && (op->kind == OP_DIR || op->kind == OP_TMPFS)) {
+		if (s->access == ACCESS_WRITE)
+			return place_fault(pr, place, w, "is not sealed");
+		return check_opened(pr, place, w);
+	}
+	return place_fault(pr, place, w, "shows something else");
+}
+
+/* A file system of the rule's own, or the sandbox's /dev/shm. */
+static bool is_tmpfs_of(const struct op *op, const struct rule *rule)
+{
+	if (op->kind == OP_DIR)
+		return rule->kind == RULE_TMPFS && rule->access == ACCESS_READ;
+	if (op->kind != OP_TMPFS)
+		return false;
+	if (rule->kind == RULE_DEV)
+		return op->mode == 01777;
+	return rule->size == 0 || op->size == rule->size;
+}
+
+static int check_own(const struct proof *pr, const struct place *place, const struct want *w,
+	const struct seen *s)
+{
+	const struct op *op = s->by->op;
+	bool held = false;
+
+	switch (w->shows) {
+	case WANT_TMPFS:
+		held = s->exact && is_tmpfs_of(op, w->rule);
+		break;
+	case WANT_DATA:
+		held = s->exact && op->kind == OP_FILE && op->data_len == w->rule->text_len &&
+		       (op->data_len == 0 || memcmp(op->data, w->rule->text, op->data_len) == 0);
+		break;
+	case WANT_PROC:
+		held = op->kind == OP_PROC;
+		break;
+	case WANT_DEV:
+		held = op->kind == OP_DEV;
+		break;
+	case WANT_MQUEUE:
+		held = s->exact && op->kind == OP_MQUEUE;
+		break;
+	case WANT_NOTHING:
+	case WANT_HOST:
+	case WANT_LINK:
+		return 0;
+	}
+	if (!held)
+		return place_fault(
+			pr, place, w, s->error ? "is not there" : "is not what the rule says");
+	if (s->exact && s->access < w->access)
+		return place_fault(pr, place, w, "is not writable");
+	if (s->exact && s->access > w->access)
+		return place_fault(pr, place, w, "is not sealed");
+	return 0;
+}
+
+/* The entry that the place would show if the rule that denies it were not there: its kind, or false. A
+ * directory that shows the host's lists what is denied in it, too. */
+static bool denied_entry(const struct proof *pr, const struct place *place, const struct want *w,
+	enum tree_kind *kind)
+{
+	CLEANUP_WANT struct want above = {0};
+	CLEANUP_FREE char *path = NULL;
+	struct tree_stat st;
+
+	if (!w->named || !place->parent)
+		return false;
+	want(pr, place->parent, &above);
+	if (above.shows != WANT_HOST || above.optional)
+		return false;
+	path = graft(above.host, strrchr(place->path, '/'));
+	if (tree_lstat(pr->tree, path, &st) < 0)
+		return false;
+	*kind = st.kind;
+	return true;
+}
+
+/* Nothing is shown here, or a directory that leads to what is shown below. */
+static int check_nothing(const struct proof *pr, const struct place *place, const struct want *w,
+	const struct seen *s, bool shown_below)
+{
+	const struct op *op = s->by->op;
+	enum tree_kind kind;
+
+	if (denied_entry(pr, place, w, &kind) &&
+		(s->error || (kind == TREE_DIR) != (s->kind == TREE_DIR)))
+		return place_fault(pr, place, w, "does not look denied");
+	if (s->error || !place->parent)
+		return 0;
+	if (!s->exact)
+		return place_fault(pr, place, w, "can be reached");
+	if (s->access == ACCESS_WRITE && w->access != ACCESS_WRITE)
+		return is_own_dir(op) ? place_fault(pr, place, w, "is not sealed")
+				      : unjustified(pr, op);
+	if (w->named && !shown_below &&
+		(op->kind == OP_DENY_FILE || (op->kind == OP_DENY_DIR && (op->mode & 0777) == 0) ||
+			(op->kind == OP_FILE && op->data_len == 0 && w->rule->mask == MASK_EMPTY)))
+		return 0;
+	if (!shown_below || !is_own_dir(op) || op->kind == OP_DEV)
+		return w->named ? place_fault(pr, place, w, "is not denied") : unjustified(pr, op);
+	if (w->access == ACCESS_DENY && (op->mode & 0777) != 0555)
+		return place_fault(
+			pr, place, w, "leads to what is shown below and has not mode 0555");
+	return 0;
+}
+
+/* Under a root deny, a link in "/" may be shown as it is on the host. */
+static bool is_root_link(const struct proof *pr, const struct place *place, const struct want *w,
+	const struct seen *s)
+{
+	return w->rule->kind == RULE_ROOT && place->parent == pr->view.top && s->exact &&
+	       s->by->op->kind == OP_SYMLINK && same_link(pr, place->path, s);
+}
+
+/* Compares a place and all below it. *shown: something of what rules show is there. */
+static int check_place(const struct proof *pr, struct place *place, bool *shown)
+{
+	CLEANUP_WANT struct want w;
+	CLEANUP_SEEN struct seen s;
+	bool below = false, kid_shown;
+
+	want(pr, place, &w);
+	look(&pr->view, place->path, &s);
+	if (w.shows == WANT_LINK && !(s.exact && same_link(pr, w.host, &s)))
+		w.shows = WANT_NOTHING;
+	if (w.shows == WANT_HOST && check_host(pr, place, &w, &s) < 0)
+		return -1;
+	if (w.shows != WANT_HOST && check_own(pr, place, &w, &s) < 0)
+		return -1;
+	for (size_t i = 0; i < place->n_kids; i++) {
+		if (check_place(pr, place->kids[i], &kid_shown) < 0)
+			return -1;
+		below |= kid_shown;
+	}
+	*shown = !s.error && s.access != ACCESS_DENY;
+	if (w.shows != WANT_NOTHING || is_root_link(pr, place, &w, &s))
+		return 0;
+	*shown = *shown && below;
+	return check_nothing(pr, place, &w, &s, below);
+}
+
+/* Rules' own paths, walked inside */
+
+static int check_denied_walk(const struct proof *pr, const struct claim *c)
+{
+	CLEANUP_STRVEC struct strvec links = {0};
+	CLEANUP_FREE char *end = NULL;
+	CLEANUP_WANT struct want w = {0};
+	struct place *place;
+
+	if (c->error == INTO_PROC || walk(&pr->view, c->rule->path, &links, &end) < 0)
+		return 0;
+	place = place_get(&pr->view, end);
+	want(pr, place, &w);
+	if (w.shows == WANT_NOTHING || place->at_claim)
+		return 0;
+	return fault(pr->err, c->rule, "deny %s leads to %s, which is shown", c->rule->path, end);
+}
+
+/* Whether the view shows the rule's links: not where a mount has put something else above them. */
+static bool shows_links(const struct proof *pr, const struct claim *c)
+{
+	for (size_t i = 0; i < c->links.n; i++) {
+		const struct place *q = decider(place_above(&pr->view, c->links.v[i]));
+
+		if (q->at_claim && q->at_claim->rule->kind != RULE_TMPFS)
+			return false;
+	}
+	return true;
+}
+
+static int check_granted_walk(const struct proof *pr, const struct claim *c)
+{
+	CLEANUP_STRVEC struct strvec links = {0};
+	CLEANUP_FREE char *end = NULL;
+	CLEANUP_WANT struct want w = {0};
+	CLEANUP_SEEN struct seen s = {0};
+	int error;
+
+	if (!shows_links(pr, c) || (c->off && c->error != INTO_PROC) || c->error < 0)
+		return 0;
+	error = walk(&pr->view, c->rule->path, &links, &end);
+	if (c->error == INTO_PROC) {
+		if (links.n && strcmp(links.v[0], c->links.v[0]) == 0)
+			return 0;
+		return fault(pr->err, c->rule, "the link %s is not there", c->links.v[0]);
+	}
+	want(pr, place_get(&pr->view, c->object), &w);
+	if (w.shows != WANT_HOST || strcmp(w.host, c->object) != 0)
+		return 0;
+	if (error)
+		return fault(pr->err, c->rule, "%s %s leads nowhere", rule_words(c->rule),
+			c->rule->path);
+	look(&pr->view, end, &s);
+	if (strcmp(end, c->object) != 0 || s.access != w.access)
+		return fault(pr->err, c->rule, "%s %s leads to %s", rule_words(c->rule),
+			c->rule->path, end);
+	return 0;
+}
+
+static bool below_write(const struct place *place)
+{
+	while ((place = place->parent))
+		if (place->path_claim && place->path_claim->access == ACCESS_WRITE)
+			return true;
+	return false;
+}
+
+/* What is missing on the host: a grant has to say that it may be; of a name to protect that can be made
+ * inside, on the host, a note has to speak. */
+static int check_missing(const struct proof *pr, const struct claim *c)
+{
+	CLEANUP_FREE char *place = NULL;
+	CLEANUP_SEEN struct seen s = {0};
+	bool protects =
+		c->rule->kind == RULE_PATH &&
+		(c->access == ACCESS_DENY ||
+			(c->access == ACCESS_READ && below_write(place_get(&pr->view, c->object))));
+
+	if (!protects)
+		return c->rule->optional ? 0
+					 : fault(pr->err, c->rule, "%s %s is not there",
+						   rule_words(c->rule), c->rule->path);
+	place = xstrdup(c->object);
+	look(&pr->view, place, &s);
+	if (!s.error)
+		return 0; /* something else stands there */
+	while (s.error && place[1]) {
+		seen_clear(&s);
+		cut_last(place);
+		look(&pr->view, place, &s);
+	}
+	if (c->error != -ENOENT || s.by->op->kind != OP_BIND_WRITE || s.kind != TREE_DIR)
+		return 0;
+	for (size_t i = 0; i < pr->plan->notes.n; i++)
+		if (strstr(pr->plan->notes.v[i], c->rule->path) ||
+			strstr(pr->plan->notes.v[i], c->object))
+			return 0;
+	return fault(pr->err, c->rule, "%s can be made inside, and no note says so", c->rule->path);
+}
+
+static int check_rule(const struct proof *pr, const struct claim *c)
+{
+	if (!c->object)
+		return 0;
+	if (c->error < 0 && check_missing(pr, c) < 0)
+		return -1;
+	if (c->rule->kind == RULE_PATH && c->rule->access == ACCESS_DENY)
+		return check_denied_walk(pr, c);
+	if (c->rule->kind == RULE_PATH || c->rule->kind == RULE_DEVICE)
+		return check_granted_walk(pr, c);
+	return 0;
+}
+
+static int check_cwd(const struct proof *pr)
+{
+	struct view_object object = {0};
+	const char *cwd = pr->plan->cwd;
+	bool fine = is_normal(cwd) && view_lookup(pr->plan, pr->tree, cwd, &object) == 0 &&
+		    object.kind == TREE_DIR && object.access != ACCESS_DENY;
+
+	view_object_clear(&object);
+	return fine ? 0
+		    : fault(pr->err, NULL, "the working directory %s is not there", cwd ? cwd : "");
+}
+
+static int prove(struct proof *pr)
+{
+	bool shown;
+
+	if (pr->policy->proc != PROC_NONE && pr->plan->proc != PROC_BIND &&
+		pr->plan->proc != PROC_FRESH)
+		return fault(pr->err, NULL, "the plan does not say which /proc it has");
+	if (pr->policy->proc == PROC_FRESH && pr->plan->proc != PROC_FRESH)
+		return fault(pr->err, NULL, "the policy wants a fresh /proc");
+	if (replay(&pr->view, pr->plan, pr->err) < 0 || make_claims(pr) < 0 || place_claims(pr) < 0)
+		return -1;
+	add_places(pr);
+	if (!is_sealed(pr->view.top))
+		return fault(pr->err, pr->unowned.rule, "/ is not sealed");
+	if (check_place(pr, pr->view.top, &shown) < 0)
+		return -1;
+	for (size_t i = 0; i < pr->n_claims; i++)
+		if (check_rule(pr, &pr->claims[i]) < 0)
+			return -1;
+	return check_cwd(pr);
+}
+
+int proof_check(const struct plan *plan, const struct policy *policy, const struct tree *tree,
+	struct err *err)
+{
+	struct proof pr = {.plan = plan, .policy = policy, .tree = tree, .err = err};
+	int result;
+
+	view_init(&pr.view, tree, false);
+	view_init(&pr.host, tree, true);
+	result = prove(&pr);
+	for (size_t i = 0; i < pr.n_claims; i++) {
+		free(pr.claims[i].object);
+		strvec_clear(&pr.claims[i].links);
+	}
+	free(pr.claims);
+	view_clear(&pr.view);
+	view_clear(&pr.host);
+	return result;
+}
+
+int view_lookup(
+	const struct plan *plan, const struct tree *tree, const char *path, struct view_object *out)
+{
+	CLEANUP_VIEW struct view view;
+	CLEANUP_STRVEC struct strvec links = {0};
+	CLEANUP_FREE char *end = NULL;
+	CLEANUP_SEEN struct seen s = {0};
+	struct err err;
+	int error;
+
+	*out = (struct view_object){0};
+	view_init(&view, tree, false);
+	if (replay(&view, plan, &err) < 0)
+		return -ENOENT;
+	error = walk(&view, path, &links, &end);
+	if (error)
+		return error;
+	look(&view, end, &s);
+	*out = (struct view_object){
+		.kind = s.kind, .access = s.access, .path = end, .host = s.host};
+	end = s.host = NULL;
+	return 0;
+}
+
+void view_object_clear(struct view_object *object)
+{
+	free(object->path);
+	free(object->host);
+	*object = (struct view_object){0};
+}

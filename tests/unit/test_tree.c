@@ -1,0 +1,110 @@
+/* The live and the fake tree are asked the same questions about the same files. */
+#include "base/mem.h"
+#include "base/path.h"
+#include "lib/faketree.h"
+#include "lib/tap.h"
+#include "plan/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static char *base; /* the scratch directory, without links */
+
+static char *in_base(const char *path)
+{
+	return path_join(base, path + 1);
+}
+
+static void make_files(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd, sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	umask(0);
+	if (chdir(base) < 0 || mkdir("dir", 0755) < 0 || mkdir("dir/sub", 01777) < 0 ||
+		mkdir("closed", 0000) < 0 || symlink("dir/file", "link") < 0 ||
+		symlink("dir", "dirlink") < 0 || symlink("gone", "dangling") < 0 ||
+		mkfifo("fifo", 0600) < 0) {
+		perror(base);
+		exit(1);
+	}
+	fd = open("dir/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+	if (fd < 0 || write(fd, "#!/bin/sh\n", 10) != 10)
+		exit(1);
+	close(fd);
+	strcpy(address.sun_path, "sock");
+	if (bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod("sock", 0666) < 0)
+		exit(1);
+	close(sock);
+}
+
+static char *describe(const struct tree *tree, const char *path)
+{
+	CLEANUP_FREE char *target = NULL;
+	CLEANUP_STRVEC struct strvec names = {0};
+	char head[64] = "";
+	struct tree_stat st;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int error = tree_lstat(tree, path, &st);
+
+	if (error)
+		fprintf(out, "lstat %d\n", error);
+	else
+		fprintf(out, "%s %04o nlink %d\n", tree_kind_name(st.kind), st.mode,
+			st.kind == TREE_DIR ? 0 : (int)st.nlink);
+	fprintf(out, "readlink %d %s\n", tree_readlink(tree, path, &target), target ? target : "");
+	fprintf(out, "list %d", tree_list(tree, path, &names));
+	for (size_t i = 0; i < names.n; i++)
+		fprintf(out, " %s", names.v[i]);
+	fprintf(out, "\nhead %s", tree_head(tree, path, head, 2) < 0 ? "fails" : head);
+	fclose(out);
+	return text;
+}
+
+int main(void)
+{
+	static const char *const questions[] = {"/", "/dir", "/dir/file", "/dir/sub", "/link", "/dirlink",
+		"/dangling", "/fifo", "/sock", "/gone", "/gone/below", "/dir/file/below", "/dirlink/file",
+		"/link/below", "/closed", "/closed/in"};
+	char scratch[] = "/tmp/sbx-test-XXXXXX";
+	struct tree *live, *fake;
+
+	base = realpath(mkdtemp(scratch), NULL);
+	/* As an ordinary user: root passes its own modes in a user namespace too, and the live tree is not
+	 * asked to know that (it answers more narrowly than bwrap would). */
+	if (getuid() == 0 && (chown(base, 2001, 2001) < 0 || setresgid(2001, 2001, 2001) < 0 ||
+				     setresuid(2001, 2001, 2001) < 0))
+		return 1;
+	make_files();
+	live = tree_live();
+	fake = faketree_parse("uid 7\nd / 0700 7 7\nd /dir\nd /dir/sub 1777\nd /closed 0000 7 7\n"
+			      "f /dir/file 0640 =#!/bin/sh\\n\nl /link -> dir/file\nl /dirlink -> dir\n"
+			      "l /dangling -> gone\np /fifo 0600\ns /sock 0666\n");
+	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
+		CLEANUP_FREE char *path = in_base(questions[i]);
+		CLEANUP_FREE char *of_live = describe(live, path);
+		CLEANUP_FREE char *of_fake = describe(fake, questions[i]);
+
+		is_str(of_live, of_fake, "live and fake agree on %s", questions[i]);
+	}
+	faketree_free(fake);
+	tree_live_free(live);
+	chmod("closed", 0700);
+	if (chdir("/") == 0) {
+		CLEANUP_FREE char *command = xasprintf("rm -r %s/* && rmdir %s 2>&-; test ! -e %s/dir", base,
+			base, base);
+
+		ok(system(command) == 0, "cleaned up");
+	}
+	free(base);
+	return done_testing();
+}
