@@ -8,14 +8,16 @@
 #include "base/strvec.h"
 #include "cmd/options.h"
 #include "plan/plan.h"
+#include "plan/tree.h"
 #include "policy/policy.h"
 
 /* Zero-initialise; ended by prepared_clear. */
 struct prepared {
 	struct policy policy;
 	struct plan plan;
+	struct tree *tree; /* the live host, as the plan saw it */
 	struct strvec env; /* the command's variables, NAME=VALUE */
-	char *home, *cwd, *config_home; /* what the caller's ~ and ./ are; home and cwd may be NULL */
+	char *home, *home_real, *cwd, *config_home; /* what the caller's ~ and ./ are; each may be NULL */
 };
 
 /* Loads and merges the policies and the command line's layer for the calling user. */

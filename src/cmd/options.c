@@ -1,0 +1,499 @@
+#include "cmd/options.h"
+
+#include "base/mem.h"
+#include "base/nearest.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BOTH (TOOL_PLAN | TOOL_EXEC)
+
+struct parse {
+	struct options *options;
+	enum tool tool;
+	struct err *err;
+};
+
+struct option_row;
+typedef int handle_fn(struct parse *p, const struct option_row *row, const char *arg);
+
+/* One option. The table is all there is: getopt's lists and the help come from it. */
+struct option_row {
+	const char *group; /* heading in the help, for the first of its group */
+	const char *name;
+	char letter;     /* 0 = none; a row without name has only the letter */
+	const char *arg; /* what the help calls the argument; NULL = none */
+	const char *help;
+	unsigned tools;
+	handle_fn *handle;
+	const char *section, *key; /* where the flag's value goes in the command line's layer */
+	enum plan_output output;   /* set_output */
+};
+
+static handle_fn add_policy, add_to_list, set_value, add_bind, add_tmpfs, add_variable, set_bwrap,
+	set_report, add_pass_fd, set_output, show_help, show_version;
+
+static const struct option_row table[] = {
+	{"Policy", "policy", 'p', "NAME|FILE", "add a policy: a name, or a file (with a slash)",
+		BOTH, add_policy, NULL, NULL, 0},
+	{NULL, "read", 0, "PATH", "make a path readable", BOTH, add_to_list, "filesystem", "read",
+		0},
+	{NULL, "write", 0, "PATH", "make a path writable", BOTH, add_to_list, "filesystem", "write",
+		0},
+	{NULL, "deny", 0, "PATH", "hide a path", BOTH, add_to_list, "filesystem", "deny", 0},
+	{NULL, "bind", 0, "FROM:AT[:ro]", "show the host's FROM at AT, writable or read-only", BOTH,
+		add_bind, "filesystem", "mounts", 0},
+	{NULL, "tmpfs", 0, "AT[:SIZE]", "put an empty writable directory at AT", BOTH, add_tmpfs,
+		"filesystem", "tmpfs", 0},
+	{NULL, "device", 0, "PATH", "give a device", BOTH, add_to_list, "filesystem", "devices", 0},
+	{NULL, "proc", 0, "MODE", "auto, fresh, bind or none", BOTH, set_value, "filesystem",
+		"proc", 0},
+	{NULL, "net", 0, "MODE", "none or host", BOTH, set_value, NULL, "network", 0},
+	{"Command", "env", 0, "NAME=VALUE", "set a variable", BOTH, add_variable, "environment",
+		"set", 0},
+	{NULL, "inherit", 0, "NAME", "pass on a variable (NAME* all that begin so)", BOTH,
+		add_to_list, "environment", "inherit", 0},
+	{NULL, "chdir", 0, "DIR", "start in this directory of the sandbox", BOTH, set_value,
+		"process", "cwd", 0},
+	{NULL, "hostname", 0, "NAME", "the host name inside", BOTH, set_value, "identity",
+		"hostname", 0},
+	{NULL, "timeout", 0, "TIME", "end the command after 120s, 2m, 1h, 500ms", BOTH, set_value,
+		"limits", "wall", 0},
+	{NULL, "pass-fd", 0, "N", "keep this descriptor open for the command", TOOL_EXEC,
+		add_pass_fd, NULL, NULL, 0},
+	{"Output", "print", 0, NULL, "bwrap's options for a shell, one a line (the default)",
+		TOOL_PLAN, set_output, NULL, NULL, OUTPUT_PRINT},
+	{NULL, NULL, '0', NULL, "bwrap's options, NUL-separated, for its --args", TOOL_PLAN,
+		set_output, NULL, NULL, OUTPUT_NUL},
+	{NULL, "json", 0, NULL, "each step with the rule behind it, as JSON", TOOL_PLAN, set_output,
+		NULL, NULL, OUTPUT_JSON},
+	{NULL, "check", 0, NULL, "prove the plan and print nothing", TOOL_PLAN, set_output, NULL,
+		NULL, OUTPUT_CHECK},
+	{NULL, "report", 0, "FILE|fd:N", "write what happened, as JSON", TOOL_EXEC, set_report,
+		NULL, NULL, 0},
+	{"Other", "bwrap", 0, "PATH", "the bwrap to use", BOTH, set_bwrap, NULL, NULL, 0},
+	{NULL, "help", 'h', NULL, "show this", BOTH, show_help, NULL, NULL, 0},
+	{NULL, "version", 0, NULL, "show the version", BOTH, show_version, NULL, NULL, 0},
+};
+
+#define N_ROWS (sizeof(table) / sizeof(*table))
+
+static const char *tool_name(enum tool tool)
+{
+	return tool == TOOL_PLAN ? "sbx-plan" : "sbx-exec";
+}
+
+static int usage(struct parse *p, const char *at, const char *message, const char *hint)
+{
+	err_set(p->err, ERR_USAGE, "%s", message);
+	err_hint(p->err, "%s", hint);
+	return err_at(p->err, "%s", at);
+}
+
+/* The command line's layer */
+
+/* The object or array under key, made when it is not there. */
+static json *member(json *parent, const char *key, json *(*make)(void))
+{
+	const json *found = json_get(parent, key);
+
+	return found ? (json *)found : json_add(parent, key, make());
+}
+
+/* The object in which a flag's key lies. */
+static json *section(struct parse *p, const struct option_row *row)
+{
+	if (!p->options->flags) {
+		p->options->flags = json_new_object();
+		json_add_number(p->options->flags, "sbx", 1);
+	}
+	return row->section ? member(p->options->flags, row->section, json_new_object)
+			    : p->options->flags;
+}
+
+/* Remembers which flag made the value at SECTION/KEY and the last step (NULL = none). */
+static void name_flag(
+	struct parse *p, const struct option_row *row, const char *step, const char *arg)
+{
+	struct json_place at_section = {NULL, row->section, 0};
+	struct json_place at_key = {row->section ? &at_section : NULL, row->key, 0};
+	struct json_place at_step = {&at_key, step, 0};
+
+	strvec_take(&p->options->flag_names, json_pointer(step ? &at_step : &at_key));
+	strvec_pushf(&p->options->flag_names, "--%s %s", row->name, arg);
+}
+
+/* JSON is UTF-8: another path would name another file once it is a policy's. */
+static int check_utf8(struct parse *p, const struct option_row *row, const char *arg)
+{
+	CLEANUP_FREE char *at = xasprintf("--%s", row->name);
+
+	if (utf8_valid(arg))
+		return 0;
+	return usage(p, at, "the argument is not UTF-8, which a policy's strings have to be",
+		"name a directory above it, or use --inherit for a variable");
+}
+
+/* The list that the caller will append one element to; the flag is remembered for that. */
+static json *list(struct parse *p, const struct option_row *row, const char *arg)
+{
+	json *found = member(section(p, row), row->key, json_new_array);
+	CLEANUP_FREE char *index = NULL;
+	size_t n = 0;
+
+	for (const json *v = json_first(found); v; v = json_next(v))
+		n++;
+	index = xasprintf("%zu", n);
+	name_flag(p, row, index, arg);
+	return found;
+}
+
+static int add_to_list(struct parse *p, const struct option_row *row, const char *arg)
+{
+	json_add_string(list(p, row, arg), NULL, arg);
+	return 0;
+}
+
+/* The last of several wins, as of most programs' options. */
+static int set_value(struct parse *p, const struct option_row *row, const char *arg)
+{
+	json *object = section(p, row);
+
+	json_remove(object, row->key);
+	json_add_string(object, row->key, arg);
+	name_flag(p, row, NULL, arg);
+	return 0;
+}
+
+static int add_bind(struct parse *p, const struct option_row *row, const char *arg)
+{
+	CLEANUP_FREE char *text = xstrdup(arg);
+	const char *access = "write";
+	char *at = strchr(text, ':'), *mode = strrchr(text, ':');
+	json *mount;
+
+	if (mode != at && (strcmp(mode, ":ro") == 0 || strcmp(mode, ":rw") == 0)) {
+		access = mode[2] == 'o' ? "read" : "write";
+		*mode = '\0';
+	}
+	if (!at || at == text || !at[1] || strchr(at + 1, ':'))
+		return usage(p, "--bind", "the argument must be FROM:AT, FROM:AT:ro or FROM:AT:rw",
+			"paths with a \":\" can be mounted by a policy's \"mounts\"");
+	*at++ = '\0';
+	mount = json_add(list(p, row, arg), NULL, json_new_object());
+	json_add_string(mount, "from", text);
+	json_add_string(mount, "at", at);
+	json_add_string(mount, "access", access);
+	return 0;
+}
+
+static int add_tmpfs(struct parse *p, const struct option_row *row, const char *arg)
+{
+	CLEANUP_FREE char *at = xstrdup(arg);
+	char *size = strrchr(at, ':');
+	json *tmpfs;
+
+	if (size)
+		*size++ = '\0';
+	tmpfs = json_add(list(p, row, arg), NULL, json_new_object());
+	json_add_string(tmpfs, "at", at);
+	if (size)
+		json_add_string(tmpfs, "size", size);
+	return 0;
+}
+
+static int add_variable(struct parse *p, const struct option_row *row, const char *arg)
+{
+	CLEANUP_FREE char *name = xstrdup(arg);
+	char *value = strchr(name, '=');
+	json *variables;
+
+	if (!value)
+		return usage(p, "--env", "the argument must be NAME=VALUE",
+			"--inherit NAME passes on the caller's value");
+	*value++ = '\0';
+	variables = member(section(p, row), row->key, json_new_object);
+	json_remove(variables, name);
+	json_add_string(variables, name, value);
+	/* Only the name: the value may be a secret. */
+	name_flag(p, row, name, name);
+	return 0;
+}
+
+/* The other options */
+
+static int add_policy(struct parse *p, const struct option_row *row, const char *arg)
+{
+	(void)row;
+	if (!*arg)
+		return usage(p, "--policy", "the argument is empty",
+			"give the name of a policy, or a file");
+	strvec_push(&p->options->policies, arg);
+	return 0;
+}
+
+static void replace(char **to, const char *text)
+{
+	free(*to);
+	*to = xstrdup(text);
+}
+
+static int set_bwrap(struct parse *p, const struct option_row *row, const char *arg)
+{
+	(void)row;
+	if (!*arg)
+		return usage(p, "--bwrap", "the argument is empty", "give the path of a bwrap");
+	replace(&p->options->bwrap, arg);
+	return 0;
+}
+
+/* A descriptor's number, or -1. */
+static int fd_number(const char *text)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	return *text >= '0' && *text <= '9' && !*end && n <= INT_MAX ? (int)n : -1;
+}
+
+static int set_report(struct parse *p, const struct option_row *row, const char *arg)
+{
+	(void)row;
+	if (!*arg || (strncmp(arg, "fd:", 3) == 0 && fd_number(arg + 3) < 0))
+		return usage(p, "--report", "the argument must be a file or fd:N",
+			"N is the number of an open descriptor");
+	replace(&p->options->report, arg);
+	return 0;
+}
+
+static int add_pass_fd(struct parse *p, const struct option_row *row, const char *arg)
+{
+	struct options *o = p->options;
+	int fd = fd_number(arg);
+
+	(void)row;
+	if (fd < 3)
+		return usage(p, "--pass-fd",
+			"the argument must be the number of an open descriptor, from 3 on",
+			"0, 1 and 2 are always passed on");
+	for (size_t i = 0; i < o->n_pass_fds; i++)
+		if (o->pass_fds[i] == fd)
+			return 0;
+	o->pass_fds = xreallocarray(o->pass_fds, o->n_pass_fds + 1, sizeof(*o->pass_fds));
+	o->pass_fds[o->n_pass_fds++] = fd;
+	return 0;
+}
+
+static int set_output(struct parse *p, const struct option_row *row, const char *arg)
+{
+	(void)arg;
+	p->options->output = row->output;
+	return 0;
+}
+
+static int show_help(struct parse *p, const struct option_row *row, const char *arg)
+{
+	(void)row;
+	(void)arg;
+	printf(p->tool == TOOL_PLAN
+			? "usage: %s [options] [[--] command [argument ...]]\n"
+			  "Makes and proves the plan for a run in a sandbox, and starts nothing.\n"
+			: "usage: %s [options] [--] command [argument ...]\n"
+			  "Runs a command in a sandbox; without -p under the policy \"default\".\n",
+		tool_name(p->tool));
+	for (size_t i = 0; i < N_ROWS; i++) {
+		const struct option_row *r = &table[i];
+		char letter[] = {r->letter ? '-' : ' ', r->letter ? r->letter : ' ', '\0'};
+		CLEANUP_FREE char *left = NULL;
+
+		if (r->group)
+			printf("\n%s\n", r->group);
+		if (!(r->tools & p->tool))
+			continue;
+		left = xasprintf("%s%s%s%s%s", letter,
+			!r->name    ? ""
+			: r->letter ? ", --"
+				    : "  --",
+			r->name ? r->name : "", r->arg ? " " : "", r->arg ? r->arg : "");
+		printf("  %-28s %s\n", left, r->help);
+	}
+	printf("\nSee %s(1) and sbx-policy(5).\n", tool_name(p->tool));
+	return 1;
+}
+
+static int show_version(struct parse *p, const struct option_row *row, const char *arg)
+{
+	(void)row;
+	(void)arg;
+	printf("%s %s\n", tool_name(p->tool), SBX_VERSION);
+	return 1;
+}
+
+/* Parsing */
+
+static int unknown_option(struct parse *p, const char *word)
+{
+	CLEANUP_FREE char *name = xstrndup(word, strcspn(word, "="));
+	const char *names[N_ROWS], *near;
+	size_t n = 0;
+
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (table[i].name && table[i].tools & p->tool)
+			names[n++] = table[i].name;
+	near = strncmp(name, "--", 2) == 0 ? nearest(name + 2, names, n) : NULL;
+	err_set(p->err, ERR_USAGE, "unknown option");
+	if (near)
+		err_hint(p->err, "did you mean --%s?", near);
+	else
+		err_hint(p->err, "%s --help lists the options; a command's own come after \"--\"",
+			tool_name(p->tool));
+	return err_at(p->err, "%s", name);
+}
+
+/* getopt's two lists for a tool: a long option's value is its row + 1. */
+static void make_lists(enum tool tool, struct option *longs, char *shorts)
+{
+	*shorts++ = '+';
+	*shorts++ = ':';
+	for (size_t i = 0; i < N_ROWS; i++) {
+		if (!(table[i].tools & tool))
+			continue;
+		if (table[i].letter)
+			*shorts++ = table[i].letter;
+		if (table[i].letter && table[i].arg)
+			*shorts++ = ':';
+		if (table[i].name)
+			*longs++ = (struct option){table[i].name,
+				table[i].arg ? required_argument : no_argument, NULL, (int)i + 256};
+	}
+	*shorts = '\0';
+	*longs = (struct option){0};
+}
+
+/* The row that getopt found, or NULL. */
+static const struct option_row *row_of(int c, const char *word)
+{
+	if (c >= 256) {
+		const struct option_row *row = &table[c - 256];
+
+		/* getopt takes beginnings of names too: they would change their meaning with a new option. */
+		return strncmp(word, "--", 2) == 0 && strlen(row->name) == strcspn(word + 2, "=")
+			       ? row
+			       : NULL;
+	}
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (table[i].letter == c)
+			return &table[i];
+	return NULL;
+}
+
+/* One answer of getopt's; word is what it has just read. */
+static int handle(struct parse *p, int c, const char *word)
+{
+	const struct option_row *row;
+	CLEANUP_FREE char *letter = NULL;
+
+	if (c == ':')
+		return usage(
+			p, word, "the option needs an argument", "write it after a blank or \"=\"");
+	if (c == '?' && optopt >= 256)
+		return usage(
+			p, word, "the option takes no argument", "leave out what follows \"=\"");
+	if (c == '?' && optopt) {
+		letter = xasprintf("-%c", optopt);
+		return unknown_option(p, letter);
+	}
+	row = c == '?' ? NULL : row_of(c, word);
+	if (!row)
+		return unknown_option(p, word);
+	if (row->section || row->key)
+		if (check_utf8(p, row, optarg) < 0)
+			return -1;
+	return row->handle(p, row, optarg);
+}
+
+int options_parse(struct options *options, enum tool tool, int argc, char **argv, struct err *err)
+{
+	struct parse p = {options, tool, err};
+	struct option longs[N_ROWS + 1];
+	char shorts[2 * N_ROWS + 3];
+	int rc = 0;
+
+	*options = (struct options){0};
+	make_lists(tool, longs, shorts);
+	opterr = 0;
+	optind = 0; /* glibc: begin anew */
+	while (rc == 0) {
+		int here = optind ? optind : 1;
+		int c = getopt_long(argc, argv, shorts, longs, NULL);
+
+		if (c < 0)
+			break;
+		rc = handle(&p, c, argv[here]);
+	}
+	if (rc != 0) {
+		options_clear(options);
+		return rc;
+	}
+	if (!options->policies.n)
+		strvec_push(&options->policies, "default");
+	options->command = argv + optind;
+	options->n_command = (size_t)(argc - optind);
+	return 0;
+}
+
+void options_clear(struct options *options)
+{
+	strvec_clear(&options->policies);
+	strvec_clear(&options->flag_names);
+	json_free(options->flags);
+	free(options->bwrap);
+	free(options->report);
+	free(options->pass_fds);
+	*options = (struct options){0};
+}
+
+/* Errors */
+
+/* Whether the character of len bytes at s steers a terminal: C0, DEL, or C1 (U+0080 to U+009F). */
+static bool is_control(const char *s, size_t len)
+{
+	unsigned char c = (unsigned char)*s, second = (unsigned char)s[1];
+
+	return c < 0x20 || c == 0x7f || (len == 2 && c == 0xc2 && second < 0xa0);
+}
+
+static void print_escaped(const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		size_t len = utf8_length(text, left);
+		bool plain = len && !is_control(text, len);
+
+		len = len ? len : 1;
+		for (size_t i = 0; i < len; i++)
+			fprintf(stderr, plain ? "%c" : "\\x%02x", (unsigned char)text[i]);
+		text += len;
+		left -= len;
+	}
+}
+
+void print_err(const char *tool, const struct err *err)
+{
+	fprintf(stderr, "%s: ", tool);
+	if (*err->at) {
+		print_escaped(err->at);
+		fputs(": ", stderr);
+	}
+	print_escaped(err->message);
+	putc('\n', stderr);
+	if (*err->hint) {
+		fprintf(stderr, "%s: hint: ", tool);
+		print_escaped(err->hint);
+		putc('\n', stderr);
+	}
+}

@@ -1,0 +1,106 @@
+#include "cmd/prepare.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "plan/proof.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* The caller's home: $HOME, else what /etc/passwd says (read as a file: no name service is asked). */
+static char *find_home(void)
+{
+	const char *home = getenv("HOME");
+	struct passwd *entry;
+	char *found = NULL;
+	FILE *file;
+
+	if (home && *home == '/')
+		return path_normalize(home);
+	file = fopen("/etc/passwd", "re");
+	while (file && !found && (entry = fgetpwent(file)))
+		if (entry->pw_uid == getuid() && *entry->pw_dir == '/')
+			found = path_normalize(entry->pw_dir);
+	if (file)
+		fclose(file);
+	return found;
+}
+
+static struct policy_context context_of(const struct prepared *p)
+{
+	return (struct policy_context){.home = p->home,
+		.home_real = p->home_real,
+		.cwd = p->cwd,
+		.config_home = p->config_home};
+}
+
+int prepare_policy(struct prepared *p, const struct options *options, struct err *err)
+{
+	const char *config_home = getenv("XDG_CONFIG_HOME");
+	struct policy_context context;
+
+	p->home = find_home();
+	p->home_real = p->home ? realpath(p->home, NULL) : NULL;
+	p->cwd = getcwd(NULL, 0);
+	/* "(unreachable)/..." is what getcwd says of a directory outside the root. */
+	if (p->cwd && *p->cwd != '/') {
+		free(p->cwd);
+		p->cwd = NULL;
+	}
+	if (config_home && *config_home == '/')
+		p->config_home = path_normalize(config_home);
+	context = context_of(p);
+	return policy_load(&p->policy, &options->policies, options->flags, &options->flag_names, &context,
+		err);
+}
+
+static int check_cwd(const struct prepared *p, struct err *err)
+{
+	struct view_object object = {0};
+	int error = view_lookup(&p->plan, p->tree, p->plan.cwd, &object);
+
+	if (!error && object.access == ACCESS_DENY)
+		error = -EACCES;
+	else if (!error && object.kind != TREE_DIR)
+		error = -ENOTDIR;
+	view_object_clear(&object);
+	if (!error)
+		return 0;
+	err_set(err, ERR_PLAN, "the working directory %s is not to be used in the sandbox: %s", p->plan.cwd,
+		strerror(-error));
+	return err_hint(err, "say --chdir DIR with a directory that the policy shows, or show this one:"
+			     " --read ./");
+}
+
+int prepare_plan(struct prepared *p, enum proc_mode proc, struct err *err)
+{
+	struct plan_request request = {.proc = proc, .cwd = p->cwd};
+	struct policy_context context = context_of(p);
+
+	p->tree = tree_live();
+	if (plan_make(&p->plan, &p->policy, p->tree, &request, err) < 0)
+		return -1;
+	policy_environment(&p->policy, environ, &context, &p->env, &p->plan.notes);
+	if (proof_check(&p->plan, &p->policy, p->tree, err) < 0)
+		return -1;
+	return check_cwd(p, err);
+}
+
+void prepared_clear(struct prepared *p)
+{
+	tree_live_free(p->tree);
+	plan_clear(&p->plan);
+	policy_clear(&p->policy);
+	strvec_clear(&p->env);
+	free(p->home);
+	free(p->home_real);
+	free(p->cwd);
+	free(p->config_home);
+	*p = (struct prepared){0};
+}

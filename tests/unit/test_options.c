@@ -1,0 +1,337 @@
+/* The command line: each flag's document, and what is refused. */
+#include "base/mem.h"
+#include "cmd/options.h"
+#include "lib/tap.h"
+#include "policy/policy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A command line split at blanks, for argv; its words are borrowed from text, which is changed. */
+static int split(char *text, char **argv)
+{
+	int argc = 0;
+
+	for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	return argc;
+}
+
+static int parse(struct options *o, enum tool tool, const char *line, struct err *err)
+{
+	/* The options' command lies in argv, which lives as long as the test. */
+	static char text[4096], *argv[64];
+
+	snprintf(text, sizeof(text), "sbx %s", line);
+	*err = (struct err){0};
+	return options_parse(o, tool, split(text, argv), argv, err);
+}
+
+struct good {
+	const char *line, *flags;
+};
+
+#define DOC(x) "{\"sbx\":1," x "}"
+
+static const struct good good[] = {
+	{"--read /a --read=./b", DOC("\"filesystem\":{\"read\":[\"/a\",\"./b\"]}")},
+	{"--write . --deny ~/x", DOC("\"filesystem\":{\"write\":[\".\"],\"deny\":[\"~/x\"]}")},
+	{"--bind /a:/b", DOC("\"filesystem\":{\"mounts\":[{\"from\":\"/a\",\"at\":\"/"
+			     "b\",\"access\":\"write\"}]}")},
+	{"--bind /a:/b:ro --bind ./c:/d:rw",
+		DOC("\"filesystem\":{\"mounts\":[{\"from\":\"/a\",\"at\":\"/"
+		    "b\",\"access\":\"read\"},"
+		    "{\"from\":\"./c\",\"at\":\"/d\",\"access\":\"write\"}]}")},
+	{"--bind /a:ro", DOC("\"filesystem\":{\"mounts\":[{\"from\":\"/"
+			     "a\",\"at\":\"ro\",\"access\":\"write\"}]}")},
+	{"--tmpfs /a --tmpfs /b:64M", DOC("\"filesystem\":{\"tmpfs\":[{\"at\":\"/a\"},{\"at\":\"/"
+					  "b\",\"size\":\"64M\"}]}")},
+	{"--device /dev/kvm", DOC("\"filesystem\":{\"devices\":[\"/dev/kvm\"]}")},
+	{"--proc fresh --proc none", DOC("\"filesystem\":{\"proc\":\"none\"}")},
+	{"--net host", DOC("\"network\":\"host\"")},
+	{"--net host --net none", DOC("\"network\":\"none\"")},
+	{"--env A=1 --env B== --env A=2",
+		DOC("\"environment\":{\"set\":{\"B\":\"=\",\"A\":\"2\"}}")},
+	{"--inherit LC_*", DOC("\"environment\":{\"inherit\":[\"LC_*\"]}")},
+	{"--chdir /w", DOC("\"process\":{\"cwd\":\"/w\"}")},
+	{"--hostname h", DOC("\"identity\":{\"hostname\":\"h\"}")},
+	{"--timeout 500ms", DOC("\"limits\":{\"wall\":\"500ms\"}")},
+	{"-p a", NULL},
+};
+
+static void test_good(void)
+{
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		for (enum tool tool = TOOL_PLAN; tool <= TOOL_EXEC; tool++) {
+			struct options o;
+			struct err err;
+			CLEANUP_FREE char *flags = NULL;
+
+			if (!ok(parse(&o, tool, good[i].line, &err) == 0, "%s", good[i].line)) {
+				diag("%s: %s", err.at, err.message);
+				continue;
+			}
+			flags = o.flags ? json_print(o.flags, false) : NULL;
+			is_str(flags, good[i].flags, "%s: the layer", good[i].line);
+			options_clear(&o);
+		}
+}
+
+struct bad {
+	enum tool tool;
+	const char *line, *at, *message, *hint;
+};
+
+static const struct bad bad[] = {
+	{TOOL_EXEC, "--raed /x", "--raed", "unknown option", "did you mean --read?"},
+	{TOOL_EXEC, "--timout=5", "--timout", "unknown option", "--timeout"},
+	{TOOL_EXEC, "--xyzzy", "--xyzzy", "unknown option", "--help"},
+	{TOOL_EXEC, "-z", "-z", "unknown option", "--help"},
+	{TOOL_EXEC, "--rea /x", "--rea", "unknown option", "--read"},
+	{TOOL_EXEC, "--dev /x", "--dev", "unknown option", "--help"},
+	{TOOL_EXEC, "--json", "--json", "unknown option", ""},
+	{TOOL_EXEC, "--check", "--check", "unknown option", ""},
+	{TOOL_EXEC, "-0", "-0", "unknown option", ""},
+	{TOOL_PLAN, "--report x", "--report", "unknown option", ""},
+	{TOOL_PLAN, "--pass-fd 3", "--pass-fd", "unknown option", ""},
+	{TOOL_EXEC, "--seccomp x", "--seccomp", "unknown option", ""},
+	{TOOL_EXEC, "--memory 1G", "--memory", "unknown option", ""},
+	{TOOL_EXEC, "--read", "--read", "needs an argument", ""},
+	{TOOL_EXEC, "-p", "-p", "needs an argument", ""},
+	{TOOL_PLAN, "--json=x", "--json=x", "takes no argument", ""},
+	{TOOL_EXEC, "--policy=", "--policy", "empty", ""},
+	{TOOL_EXEC, "--bwrap=", "--bwrap", "empty", ""},
+	{TOOL_EXEC, "--bind /a", "--bind", "FROM:AT", ""},
+	{TOOL_EXEC, "--bind :/a", "--bind", "FROM:AT", ""},
+	{TOOL_EXEC, "--bind /a:", "--bind", "FROM:AT", ""},
+	{TOOL_EXEC, "--bind /a:/b:/c", "--bind", "FROM:AT", "mounts"},
+	{TOOL_EXEC, "--bind /a:/b:rx", "--bind", "FROM:AT", ""},
+	{TOOL_EXEC, "--bind /a:/b:ro:ro", "--bind", "FROM:AT", ""},
+	{TOOL_EXEC, "--env A", "--env", "NAME=VALUE", "--inherit"},
+	{TOOL_EXEC, "--pass-fd x", "--pass-fd", "number", ""},
+	{TOOL_EXEC, "--pass-fd 2", "--pass-fd", "from 3 on", ""},
+	{TOOL_EXEC, "--pass-fd -1", "--pass-fd", "from 3 on", ""},
+	{TOOL_EXEC, "--pass-fd 99999999999", "--pass-fd", "number", ""},
+	{TOOL_EXEC, "--pass-fd 3x", "--pass-fd", "number", ""},
+	{TOOL_EXEC, "--report fd:", "--report", "fd:N", ""},
+	{TOOL_EXEC, "--report fd:x", "--report", "fd:N", ""},
+	{TOOL_EXEC, "--report=", "--report", "fd:N", ""},
+	{TOOL_EXEC, "--read /a\xff", "--read", "not UTF-8", ""},
+	{TOOL_EXEC, "--env A=\xff", "--env", "not UTF-8", "--inherit"},
+};
+
+static void test_bad(void)
+{
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct options o;
+		struct err err;
+
+		ok(parse(&o, bad[i].tool, bad[i].line, &err) == -1, "refused: %s", bad[i].line);
+		is_int(err.kind, ERR_USAGE, "kind: %s", bad[i].line);
+		is_str(err.at, bad[i].at, "place: %s", bad[i].line);
+		if (!ok(strstr(err.message, bad[i].message) && strstr(err.hint, bad[i].hint),
+			    "message: %s", bad[i].line))
+			diag("%s (%s)", err.message, err.hint);
+		ok(!o.flags && !o.policies.n, "nothing is left: %s", bad[i].line);
+	}
+}
+
+/* What the options' layer says goes through the same checks as a policy, and is named as it was written. */
+static void test_through_policy(void)
+{
+	static const struct {
+		const char *line, *at, *message;
+	} rows[] = {
+		{"--read foo", "command line: --read foo", "no path"},
+		{"--read /a --write /b --read b", "command line: --read b", "no path"},
+		{"--bind a:/b", "command line: --bind a:/b", "no path"},
+		{"--bind /a:/b --bind /a:ro", "command line: --bind /a:ro", "no path"},
+		{"--tmpfs /a:64Q", "command line: --tmpfs /a:64Q", "no size"},
+		{"--net doors", "command line: --net doors", "\"none\" or \"host\""},
+		{"--net none --net x", "command line: --net x", "\"none\" or \"host\""},
+		{"--proc x", "command line: --proc x", "\"fresh\""},
+		{"--env 1A=secret", "command line: --env 1A", "no name of a variable"},
+		{"--inherit *", "command line: --inherit *", "names no variable"},
+		{"--chdir x", "command line: --chdir x", "no path"},
+		{"--hostname _", "command line: --hostname _", "no host name"},
+		{"--timeout 0", "command line: --timeout 0", "no duration"},
+		{"--device /proc/x", "command line: --device /proc/x", "/proc is always"},
+	};
+	static const struct policy_context context = {.home = "/home/u", .cwd = "/w"};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		CLEANUP_STRVEC struct strvec none = {0};
+		struct options o;
+		struct policy policy;
+		struct err err;
+
+		if (!ok(parse(&o, TOOL_EXEC, rows[i].line, &err) == 0, "%s", rows[i].line))
+			continue;
+		ok(policy_load(&policy, &none, o.flags, &o.flag_names, &context, &err) < 0,
+			"refused: %s", rows[i].line);
+		is_int(err.kind, ERR_USAGE, "kind: %s", rows[i].line);
+		is_str(err.at, rows[i].at, "place: %s", rows[i].line);
+		ok(strstr(err.message, rows[i].message) != NULL, "message: %s", rows[i].line);
+		options_clear(&o);
+	}
+}
+
+static void test_rest(void)
+{
+	struct options o;
+	struct err err;
+
+	is_int(parse(&o, TOOL_EXEC, "", &err), 0, "nothing at all");
+	ok(o.policies.n == 1 && strcmp(o.policies.v[0], "default") == 0,
+		"the policy is then default");
+	ok(o.n_command == 0 && !o.command[0], "and there is no command");
+	options_clear(&o);
+
+	parse(&o, TOOL_EXEC, "-p a --policy ./b -pc make --read -p x", &err);
+	is_int((long long)o.policies.n, 3, "policies in order");
+	ok(o.policies.n == 3 && !strcmp(o.policies.v[0], "a") && !strcmp(o.policies.v[2], "c"),
+		"as given");
+	is_int((long long)o.n_command, 4, "the first word that is no option begins the command");
+	is_str(o.command[1], "--read", "whose options are its own");
+	ok(!o.flags && !o.command[4], "and not ours");
+	options_clear(&o);
+
+	parse(&o, TOOL_EXEC, "--net none -- --net host", &err);
+	is_str(o.command[0], "--net", "-- ends the options");
+	is_int((long long)o.n_command, 2, "the rest is the command");
+	options_clear(&o);
+
+	parse(&o, TOOL_EXEC,
+		"--pass-fd 3 --pass-fd 7 --pass-fd 3 --report fd:9 --bwrap /b --bwrap /c", &err);
+	ok(o.n_pass_fds == 2 && o.pass_fds[0] == 3 && o.pass_fds[1] == 7, "descriptors, each once");
+	is_str(o.report, "fd:9", "report");
+	is_str(o.bwrap, "/c", "the last bwrap");
+	options_clear(&o);
+
+	parse(&o, TOOL_PLAN, "", &err);
+	is_int(o.output, OUTPUT_PRINT, "sbx-plan prints unless told otherwise");
+	options_clear(&o);
+	parse(&o, TOOL_PLAN, "-0 x", &err);
+	is_int(o.output, OUTPUT_NUL, "-0");
+	options_clear(&o);
+	parse(&o, TOOL_PLAN, "--json", &err);
+	is_int(o.output, OUTPUT_JSON, "--json");
+	options_clear(&o);
+	parse(&o, TOOL_PLAN, "--json --check", &err);
+	is_int(o.output, OUTPUT_CHECK, "--check");
+	options_clear(&o);
+	options_clear(&o);
+}
+
+/* What a stream gets while something is done; freed by the caller. */
+static FILE *begin_capture(int fd, int *saved)
+{
+	FILE *file = tmpfile();
+
+	fflush(stdout);
+	*saved = dup(fd);
+	dup2(fileno(file), fd);
+	return file;
+}
+
+static char *end_capture(FILE *file, int fd, int saved)
+{
+	char *text = xcalloc(1, 1 << 16);
+
+	fflush(stdout);
+	dup2(saved, fd);
+	close(saved);
+	rewind(file);
+	text[fread(text, 1, (1 << 16) - 1, file)] = '\0';
+	fclose(file);
+	return text;
+}
+
+static char *help(enum tool tool, const char *line, int *rc)
+{
+	struct options o;
+	struct err err;
+	int saved;
+	FILE *file = begin_capture(1, &saved);
+
+	*rc = parse(&o, tool, line, &err);
+	return end_capture(file, 1, saved);
+}
+
+static void test_help(void)
+{
+	static const char *const plan[] = {
+		"sbx-plan [options]", "--print", "-0", "--json", "--check"};
+	static const char *const exec[] = {
+		"sbx-exec [options]", "--report FILE|fd:N", "--pass-fd N"};
+	static const char *const both[] = {"-p, --policy NAME|FILE", "--read PATH", "--write PATH",
+		"--deny PATH", "--bind FROM:AT[:ro]", "--tmpfs AT[:SIZE]", "--device PATH",
+		"--proc MODE", "--net MODE", "--env NAME=VALUE", "--inherit NAME", "--chdir DIR",
+		"--hostname NAME", "--timeout TIME", "--bwrap PATH", "--help", "--version",
+		"\nPolicy\n"};
+	int rc_plan, rc_exec, rc;
+	CLEANUP_FREE char *p = help(TOOL_PLAN, "--help", &rc_plan),
+			  *e = help(TOOL_EXEC, "-h x", &rc_exec);
+	CLEANUP_FREE char *version = help(TOOL_EXEC, "--version", &rc);
+
+	ok(rc_plan == 1 && rc_exec == 1 && rc == 1, "--help and --version are answered");
+	is_str(version, "sbx-exec 0.1.0\n", "--version");
+	for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++)
+		ok(strstr(p, both[i]) && strstr(e, both[i]), "help of both has %s", both[i]);
+	for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++)
+		ok(strstr(p, plan[i]) && !strstr(e, plan[i]), "help of sbx-plan alone has %s",
+			plan[i]);
+	for (size_t i = 0; i < sizeof(exec) / sizeof(*exec); i++)
+		ok(strstr(e, exec[i]) && !strstr(p, exec[i]), "help of sbx-exec alone has %s",
+			exec[i]);
+	/* strtok changes e: it comes last. */
+	for (char *line = strtok(e, "\n"); line; line = strtok(NULL, "\n"))
+		ok(strlen(line) <= 80, "a line of at most 80: %s", line);
+}
+
+static char *printed(const struct err *err)
+{
+	int saved;
+	FILE *file = begin_capture(2, &saved);
+
+	print_err("sbx-exec", err);
+	return end_capture(file, 2, saved);
+}
+
+static void test_print_err(void)
+{
+	struct err err = {0};
+	CLEANUP_FREE char *plain = NULL, *full = NULL, *hostile = NULL;
+
+	err_set(&err, ERR_PLAN, "it does not work");
+	plain = printed(&err);
+	is_str(plain, "sbx-exec: it does not work\n", "a message");
+	err_hint(&err, "do something else");
+	err_at(&err, "p.json: /x");
+	full = printed(&err);
+	is_str(full, "sbx-exec: p.json: /x: it does not work\nsbx-exec: hint: do something else\n",
+		"place, message and hint");
+	err_set(&err, ERR_PLAN,
+		"a\033[2J\n\r\t\x7f \xc2\x9b \xff\xc3 \xc3\xa9\xe2\x82\xac\xc2\xa0 \\x41 %%s");
+	err_hint(&err, "\x08");
+	err_at(&err, "\x1b]0;x\x07");
+	hostile = printed(&err);
+	is_str(hostile,
+		"sbx-exec: \\x1b]0;x\\x07: a\\x1b[2J\\x0a\\x0d\\x09\\x7f \\xc2\\x9b \\xff\\xc3 "
+		"\xc3\xa9\xe2\x82\xac\xc2\xa0 \\x41 %s\nsbx-exec: hint: \\x08\n",
+		"nothing reaches the terminal that could steer it");
+}
+
+int main(void)
+{
+	test_good();
+	test_bad();
+	test_through_policy();
+	test_rest();
+	test_help();
+	test_print_err();
+	return done_testing();
+}
