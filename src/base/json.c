@@ -26,8 +26,8 @@ static void *allocate(size_t n)
 	return xcalloc(n, 1);
 }
 
-/* Makes cJSON end the program when memory runs out, as all of sbx does: it then never answers NULL for
- * that reason. */
+/* Makes cJSON end the program when memory runs out, as all of sbx does: it then never answers
+ * NULL for that reason. */
 static void use_own_memory(void)
 {
 	cJSON_InitHooks(&(cJSON_Hooks){allocate, free});

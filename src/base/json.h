@@ -20,9 +20,9 @@ typedef struct cJSON json;
 
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
-/* Reads a document of len bytes. NULL on error, with kind ERR_POLICY, a message that names the fault
- * and at = "line L, column C" (both from 1, columns in bytes), or, for a duplicate key, its JSON
- * pointer. The caller frees the result with json_free. */
+/* Reads a document of len bytes. NULL on error, with kind ERR_POLICY, a message that names the
+ * fault and at = "line L, column C" (both from 1, columns in bytes), or, for a duplicate key,
+ * its JSON pointer. The caller frees the result with json_free. */
 json *json_read(const char *text, size_t len, struct err *err);
 void json_free(json *value);
 void json_cleanup(json **value);
@@ -42,7 +42,8 @@ const json *json_next(const json *value);
 /* A member by exact (case-sensitive) key, or NULL. */
 const json *json_get(const json *object, const char *key);
 
-/* One step of the way from the root (NULL) to a value. Lives on the stack of whoever walks a document. */
+/* One step of the way from the root (NULL) to a value. Lives on the stack of whoever walks a
+ * document. */
 struct json_place {
 	const struct json_place *up;
 	const char *key; /* in an object; NULL: index counts */
@@ -67,8 +68,8 @@ void json_remove(json *object, const char *key);
 /* The document as text, pretty (tabs, one member a line) or on one line; free with free(). */
 char *json_print(const json *value, bool pretty);
 
-/* The length in bytes (1 to 4) of the UTF-8 character (RFC 3629) at the start of the n bytes at s; 0 when
- * there is none. */
+/* The length in bytes (1 to 4) of the UTF-8 character (RFC 3629) at the start of the n bytes at
+ * s; 0 when there is none. */
 size_t utf8_length(const char *s, size_t n);
 bool utf8_valid(const char *s);
 

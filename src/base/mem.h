@@ -8,7 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-/* Zeroed memory for n objects of the given size; checks the product for overflow. Free with free(). */
+/* Zeroed memory for n objects of the given size; checks the product for overflow. Free with
+ * free(). */
 void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 /* Grows or shrinks an array to n objects of the given size; new memory is not zeroed. */
 void *xreallocarray(void *p, size_t n, size_t size) __attribute__((returns_nonnull));
@@ -17,13 +18,14 @@ char *xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull))
 void *xmemdup(const void *p, size_t n) __attribute__((malloc, returns_nonnull));
 /* A formatted string; free with free(). */
 char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2), returns_nonnull));
-char *xvasprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0), returns_nonnull));
+char *xvasprintf(const char *fmt, va_list ap)
+	__attribute__((format(printf, 1, 0), returns_nonnull));
 
 /* Array growth: makes room for one more element in (array, n, allocated). */
 #define GROW(array, n, alloc)                                                                      \
 	do {                                                                                       \
 		if ((n) == (alloc)) {                                                              \
-			(alloc) = (alloc) ? (alloc) * 2 : 8;                                       \
+			(alloc) = (alloc) ? (alloc)*2 : 8;                                         \
 			(array) = xreallocarray((array), (alloc), sizeof(*(array)));               \
 		}                                                                                  \
 	} while (0)

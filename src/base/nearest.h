@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
-/* The one of n candidates (borrowed) with the smallest edit distance to word, the first of equals; NULL
- * when more than two letters (one of a short word, a third of a long one) would have to change. */
+/* The one of n candidates (borrowed) with the smallest edit distance to word, the first of
+ * equals; NULL when more than two letters (one of a short word, a third of a long one) would
+ * have to change. */
 const char *nearest(const char *word, const char *const *candidates, size_t n);
 
 #endif

@@ -14,7 +14,8 @@ struct strvec {
 	size_t alloc;
 };
 
-/* Appends a copy, a formatted string, several copies (end with NULL), or s itself (ownership moves). */
+/* Appends a copy, a formatted string, several copies (end with NULL), or s itself (ownership
+ * moves). */
 void strvec_push(struct strvec *v, const char *s);
 void strvec_pushf(struct strvec *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strvec_pushl(struct strvec *v, ...) __attribute__((sentinel));

@@ -379,7 +379,8 @@ static const struct option_row *row_of(int c, const char *word)
 	if (c >= 256) {
 		const struct option_row *row = &table[c - 256];
 
-		/* getopt takes beginnings of names too: they would change their meaning with a new option. */
+		/* getopt takes beginnings of names too: they would change their meaning with a
+		 * new option. */
 		return strncmp(word, "--", 2) == 0 && strlen(row->name) == strcspn(word + 2, "=")
 			       ? row
 			       : NULL;

@@ -1,7 +1,7 @@
 /*
  * The command line that sbx-plan and sbx-exec share: one table of options. Policy flags become a
- * policy document, the last layer (policy/policy.h), so that a flag and a key are checked by the same
- * code and mean the same.
+ * policy document, the last layer (policy/policy.h), so that a flag and a key are checked by the
+ * same code and mean the same.
  */
 #ifndef SBX_CMD_OPTIONS_H
 #define SBX_CMD_OPTIONS_H
@@ -39,8 +39,8 @@ struct options {
 int options_parse(struct options *options, enum tool tool, int argc, char **argv, struct err *err);
 void options_clear(struct options *options);
 
-/* "TOOL: message" and, when there is one, "TOOL: hint: ..." on stderr, with every byte that could steer
- * a terminal escaped. The one place that prints errors. */
+/* "TOOL: message" and, when there is one, "TOOL: hint: ..." on stderr, with every byte that
+ * could steer a terminal escaped. The one place that prints errors. */
 void print_err(const char *tool, const struct err *err);
 
 #endif

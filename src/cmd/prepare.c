@@ -13,7 +13,8 @@
 
 extern char **environ;
 
-/* The caller's home: $HOME, else what /etc/passwd says (read as a file: no name service is asked). */
+/* The caller's home: $HOME, else what /etc/passwd says (read as a file: no name service is
+ * asked). */
 static char *find_home(void)
 {
 	const char *home = getenv("HOME");
@@ -56,8 +57,8 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 	if (config_home && *config_home == '/')
 		p->config_home = path_normalize(config_home);
 	context = context_of(p);
-	return policy_load(&p->policy, &options->policies, options->flags, &options->flag_names, &context,
-		err);
+	return policy_load(&p->policy, &options->policies, options->flags, &options->flag_names,
+		&context, err);
 }
 
 static int check_cwd(const struct prepared *p, struct err *err)
@@ -72,10 +73,11 @@ static int check_cwd(const struct prepared *p, struct err *err)
 	view_object_clear(&object);
 	if (!error)
 		return 0;
-	err_set(err, ERR_PLAN, "the working directory %s is not to be used in the sandbox: %s", p->plan.cwd,
-		strerror(-error));
-	return err_hint(err, "say --chdir DIR with a directory that the policy shows, or show this one:"
-			     " --read ./");
+	err_set(err, ERR_PLAN, "the working directory %s is not to be used in the sandbox: %s",
+		p->plan.cwd, strerror(-error));
+	return err_hint(err,
+		"say --chdir DIR with a directory that the policy shows, or show this one:"
+		" --read ./");
 }
 
 int prepare_plan(struct prepared *p, enum proc_mode proc, struct err *err)

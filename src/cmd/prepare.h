@@ -17,13 +17,14 @@ struct prepared {
 	struct plan plan;
 	struct tree *tree; /* the live host, as the plan saw it */
 	struct strvec env; /* the command's variables, NAME=VALUE */
-	char *home, *home_real, *cwd, *config_home; /* what the caller's ~ and ./ are; each may be NULL */
+	char *home, *home_real, *cwd,
+		*config_home; /* what the caller's ~ and ./ are; each may be NULL */
 };
 
 /* Loads and merges the policies and the command line's layer for the calling user. */
 int prepare_policy(struct prepared *p, const struct options *options, struct err *err);
-/* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. Notes of the environment
- * are in plan.notes too. */
+/* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. Notes of the
+ * environment are in plan.notes too. */
 int prepare_plan(struct prepared *p, enum proc_mode proc, struct err *err);
 void prepared_clear(struct prepared *p);
 

@@ -133,7 +133,8 @@ int main(int argc, char **argv)
 
 	if (rc == 0)
 		rc = prepare_policy(&p, &options, &err);
-	/* No process is started here, so no bwrap is asked: a fresh /proc is what sbx-exec tries first. */
+	/* No process is started here, so no bwrap is asked: a fresh /proc is what sbx-exec tries
+	 * first. */
 	if (rc == 0)
 		rc = prepare_plan(&p, p.policy.proc == PROC_BIND ? PROC_BIND : PROC_FRESH, &err);
 	if (rc == 0)

@@ -73,16 +73,17 @@ static void spell_op(struct bwrap_words *out, const struct op *op)
 	}
 }
 
-static void spell_isolation(struct strvec *w, const struct policy *policy,
-	const struct bwrap_options *options)
+static void spell_isolation(
+	struct strvec *w, const struct policy *policy, const struct bwrap_options *options)
 {
-	/* An empty environment of bwrap's own is the caller's part; --clearenv is for pasted lines. */
+	/* An empty environment of bwrap's own is the caller's part; --clearenv is for pasted
+	 * lines. */
 	strvec_pushl(w, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
 		"--unshare-cgroup-try", NULL);
 	if (policy->network == NETWORK_NONE)
 		strvec_push(w, "--unshare-net");
-	strvec_pushl(w, "--die-with-parent", "--hostname", policy->hostname ? policy->hostname : "sbx",
-		"--cap-drop", "ALL", NULL);
+	strvec_pushl(w, "--die-with-parent", "--hostname",
+		policy->hostname ? policy->hostname : "sbx", "--cap-drop", "ALL", NULL);
 	for (size_t i = 0; i < policy->capabilities.n; i++)
 		strvec_pushl(w, "--cap-add", policy->capabilities.v[i], NULL);
 	if (options->disable_userns)
@@ -124,8 +125,8 @@ static char *dearest_directory(const struct plan *plan, size_t *most)
 	return xstrdup(parents.v[dearest]);
 }
 
-static int check_size(const struct bwrap_words *out, const struct plan *plan, size_t n_command,
-	struct err *err)
+static int check_size(
+	const struct bwrap_words *out, const struct plan *plan, size_t n_command, struct err *err)
 {
 	size_t n = out->words.n + n_command + RESERVED_WORDS;
 	CLEANUP_FREE char *dir = NULL;
@@ -137,8 +138,9 @@ static int check_size(const struct bwrap_words *out, const struct plan *plan, si
 	err_set(err, ERR_PLAN,
 		"the plan needs %zu words and bwrap takes %d: %zu of its %zu mounts lie in %s", n,
 		BWRAP_MAX_WORDS, most, plan->n, dir);
-	return err_hint(err, "deny the whole directory instead of many files in it, or create the names that"
-			     " rules need there on the host, so that it need not be opened");
+	return err_hint(err,
+		"deny the whole directory instead of many files in it, or create the names that"
+		" rules need there on the host, so that it need not be opened");
 }
 
 int bwrap_spell(struct bwrap_words *out, const struct plan *plan, const struct policy *policy,
@@ -167,7 +169,8 @@ char *shell_quote(const char *word)
 
 	for (const char *s = word; *s; s++) {
 		plain = plain && strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-					"0123456789_@%+=:,./-", *s);
+					"0123456789_@%+=:,./-",
+					 *s);
 		printable = printable && *s >= ' ' && *s <= '~';
 	}
 	if (plain)
@@ -191,11 +194,11 @@ char *shell_quote(const char *word)
 /* How many operands follow an option of those that spell_* writes. */
 static size_t operands(const char *option)
 {
-	static const char *const two[] = {"--ro-bind", "--bind", "--dev-bind", "--symlink", "--ro-bind-data",
-		"--setenv"};
-	static const char *const none[] = {"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-		"--unshare-cgroup-try", "--unshare-net", "--die-with-parent", "--disable-userns",
-		"--new-session", "--clearenv"};
+	static const char *const two[] = {
+		"--ro-bind", "--bind", "--dev-bind", "--symlink", "--ro-bind-data", "--setenv"};
+	static const char *const none[] = {"--unshare-user", "--unshare-pid", "--unshare-ipc",
+		"--unshare-uts", "--unshare-cgroup-try", "--unshare-net", "--die-with-parent",
+		"--disable-userns", "--new-session", "--clearenv"};
 
 	for (size_t i = 0; i < sizeof(two) / sizeof(*two); i++)
 		if (strcmp(option, two[i]) == 0)
@@ -247,7 +250,8 @@ void bwrap_print(FILE *out, const struct bwrap_words *words, char *const *comman
 				print_word(out, w[k]);
 		}
 		/* --perms and --size belong to the option that follows. */
-		fputs(strcmp(w[i], "--perms") == 0 || strcmp(w[i], "--size") == 0 ? " " : " \\\n", out);
+		fputs(strcmp(w[i], "--perms") == 0 || strcmp(w[i], "--size") == 0 ? " " : " \\\n",
+			out);
 		i += n + 1;
 	}
 	for (size_t i = 0; i < words->n_data; i++) {

@@ -15,13 +15,13 @@
 #define BWRAP_MAX_WORDS 9000
 
 struct bwrap_options {
-	bool disable_userns;      /* pass --disable-userns (the probe says it works, or nobody asked) */
-	bool new_session;         /* pass --new-session */
+	bool disable_userns; /* pass --disable-userns (the probe says it works, or nobody asked) */
+	bool new_session;    /* pass --new-session */
 	const struct strvec *env; /* the command's variables, NAME=VALUE */
 };
 
-/* One word that stands for an open file with the given bytes: --ro-bind-data FD DEST. words.v[word] is
- * "" until the caller puts in a descriptor number. */
+/* One word that stands for an open file with the given bytes: --ro-bind-data FD DEST.
+ * words.v[word] is "" until the caller puts in a descriptor number. */
 struct bwrap_data {
 	size_t word;
 	const char *data; /* borrowed from the plan */
@@ -35,19 +35,20 @@ struct bwrap_words {
 	size_t n_data;
 };
 
-/* Spells a plan. n_command is the number of the command's own words, for the limit. ERR_PLAN when there
- * are too many words: the message has the count and names the directory that costs most. */
+/* Spells a plan. n_command is the number of the command's own words, for the limit. ERR_PLAN
+ * when there are too many words: the message has the count and names the directory that costs
+ * most. */
 int bwrap_spell(struct bwrap_words *out, const struct plan *plan, const struct policy *policy,
 	const struct bwrap_options *options, size_t n_command, struct err *err);
 void bwrap_words_clear(struct bwrap_words *words);
 
-/* Prints one option with its operands a line, shell-quoted, " \" at line ends, data as here-documents on
- * descriptors from 10 on, then the command (NULL-terminated, may be empty), so that the text pasted after
- * "bwrap " works in bash. */
+/* Prints one option with its operands a line, shell-quoted, " \" at line ends, data as
+ * here-documents on descriptors from 10 on, then the command (NULL-terminated, may be empty), so
+ * that the text pasted after "bwrap " works in bash. */
 void bwrap_print(FILE *out, const struct bwrap_words *words, char *const *command);
 
-/* A word as a POSIX shell reads it back, quoted when it needs it; bytes that are no printable character
- * are written as $'\ooo' so that nothing reaches a terminal raw. Free with free(). */
+/* A word as a POSIX shell reads it back, quoted when it needs it; bytes that are no printable
+ * character are written as $'\ooo' so that nothing reaches a terminal raw. Free with free(). */
 char *shell_quote(const char *word);
 
 #endif

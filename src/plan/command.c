@@ -20,7 +20,8 @@ static const struct rule *hiding_rule(const struct plan *plan, const char *path)
 	for (size_t i = 0; i < plan->n; i++) {
 		const struct op *op = &plan->ops[i];
 
-		if ((op->kind == OP_DENY_DIR || op->kind == OP_DENY_FILE) && path_within(path, op->dest))
+		if ((op->kind == OP_DENY_DIR || op->kind == OP_DENY_FILE) &&
+			path_within(path, op->dest))
 			rule = op->why;
 	}
 	return rule;
@@ -38,8 +39,8 @@ static int err_hidden(const struct plan *plan, const char *path, struct err *err
 	return -1;
 }
 
-/* The interpreter that a script's first line names, or the loader that a program asks for; NULL: neither.
- * head is NUL-terminated beyond its n bytes. */
+/* The interpreter that a script's first line names, or the loader that a program asks for; NULL:
+ * neither. head is NUL-terminated beyond its n bytes. */
 static char *interpreter_of(const char *head, size_t n)
 {
 	Elf64_Ehdr ehdr;
@@ -100,7 +101,8 @@ static int check_executable(const struct plan *plan, const struct tree *tree, co
 		return err_hint(err, "name a program");
 	}
 	if (!host || tree_lstat(tree, host, &st) < 0 || !(st.mode & 0111)) {
-		err_set(err, ERR_NOT_EXECUTABLE, "%s cannot be executed: it has no execute permission", path);
+		err_set(err, ERR_NOT_EXECUTABLE,
+			"%s cannot be executed: it has no execute permission", path);
 		return err_hint(err, "chmod +x it, or name the interpreter in front of it");
 	}
 	n = tree_head(tree, host, head, sizeof(head) - 1);
@@ -113,8 +115,9 @@ static int check_executable(const struct plan *plan, const struct tree *tree, co
 	host = (free(host), absolute(plan, interpreter));
 	if (check_executable(plan, tree, host, depth + 1, err) == 0)
 		return 0;
-	err_set(err, ERR_NOT_EXECUTABLE, "%s cannot be executed: what runs it, %s, is not in the sandbox or"
-					 " not executable",
+	err_set(err, ERR_NOT_EXECUTABLE,
+		"%s cannot be executed: what runs it, %s, is not in the sandbox or"
+		" not executable",
 		path, interpreter);
 	return err_hidden(plan, host, err);
 }
@@ -127,8 +130,8 @@ static const char *search_path(char *const *env)
 	return "/bin:/usr/bin"; /* glibc's when PATH is unset */
 }
 
-int command_find(const struct plan *plan, const struct tree *tree, const char *name, char *const *env,
-	char **path, struct err *err)
+int command_find(const struct plan *plan, const struct tree *tree, const char *name,
+	char *const *env, char **path, struct err *err)
 {
 	const char *dirs = search_path(env);
 	struct err first = {0};
@@ -152,7 +155,8 @@ int command_find(const struct plan *plan, const struct tree *tree, const char *n
 			*path = xstrdup(whole);
 			return 0;
 		}
-		/* As execvp: what is there and cannot be executed is remembered, and the search goes on. */
+		/* As execvp: what is there and cannot be executed is remembered, and the search
+		 * goes on. */
 		if (err->kind == ERR_NOT_EXECUTABLE && first.kind == ERR_NONE)
 			first = *err;
 	}

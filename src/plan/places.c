@@ -1,10 +1,13 @@
 /*
  * From rules to places, in three steps:
  *  1. every host path of a rule is resolved on the tree;
- *  2. labels: the access of host objects, by canonical path. Rules that came through a link are added
+ *  2. labels: the access of host objects, by canonical path. Rules that came through a link are
+ *     added
  *     after the others, since they may lower but not raise what the object's own path gives;
- *  3. places: rules with an `at` first (they show at their place whatever else stands there), then labels
- *     at their own path, then labels again wherever a mount shows their object (deny follows the object),
+ *  3. places: rules with an `at` first (they show at their place whatever else stands there), then
+ *     labels
+ *     at their own path, then labels again wherever a mount shows their object (deny follows the
+ *     object),
  *     then the links on the way of granting rules.
  */
 #include "plan/places.h"
@@ -30,8 +33,8 @@ struct maker {
 	struct strvec *notes;
 	struct err *err;
 	struct target *targets; /* one for each rule */
-	char **ats;             /* one for each rule: where its `at` really stands; NULL without one */
-	struct label *labels;   /* sorted by path */
+	char **ats; /* one for each rule: where its `at` really stands; NULL without one */
+	struct label *labels; /* sorted by path */
 	size_t n_labels, alloc_labels;
 	struct place *root;
 };
@@ -60,8 +63,8 @@ static struct label *find_label(const struct maker *m, const char *path)
 	return NULL;
 }
 
-/* The label that decides a path: the deepest at it (unless above_only) or above; never NULL, since the root
- * has one. */
+/* The label that decides a path: the deepest at it (unless above_only) or above; never NULL,
+ * since the root has one. */
 static const struct label *deciding_label(const struct maker *m, const char *path, bool above_only)
 {
 	CLEANUP_FREE char *p = above_only ? path_parent(path) : xstrdup(path);
@@ -89,7 +92,8 @@ static void add_label(struct maker *m, const char *path, enum access access, con
 	m->n_labels++;
 }
 
-/* Whether a rule other than self lets the command write a host directory, even if another takes that back. */
+/* Whether a rule other than self lets the command write a host directory, even if another takes
+ * that back. */
 static bool may_write(const struct maker *m, const char *dir, const struct rule *self)
 {
 	for (size_t i = 0; i < m->policy->n_rules; i++) {
@@ -119,10 +123,11 @@ static int err_out_of_reach(const struct maker *m, const struct rule *rule, cons
 {
 	CLEANUP_FREE char *dir = path_parent(t->blocked);
 
-	err_set(m->err, ERR_PLAN, "%s is out of reach: the directory %s may not be searched", rule->path,
-		dir);
-	err_hint(m->err, "inside, as here, the caller's own user id decides: run as a user who may pass %s,"
-			 " or change its mode",
+	err_set(m->err, ERR_PLAN, "%s is out of reach: the directory %s may not be searched",
+		rule->path, dir);
+	err_hint(m->err,
+		"inside, as here, the caller's own user id decides: run as a user who may pass %s,"
+		" or change its mode",
 		dir);
 	return err_rule(m->err, rule);
 }
@@ -131,7 +136,8 @@ static int err_missing(const struct maker *m, const struct rule *rule, const str
 {
 	err_set(m->err, ERR_PLAN, "%s does not exist%s%s", rule->path,
 		t->n_hops ? ": it leads to " : "", t->n_hops ? t->path : "");
-	err_hint(m->err, "create it, drop the rule, or mark it {\"path\": ..., \"optional\": true}");
+	err_hint(
+		m->err, "create it, drop the rule, or mark it {\"path\": ..., \"optional\": true}");
 	return err_rule(m->err, rule);
 }
 
@@ -139,17 +145,18 @@ static int err_missing(const struct maker *m, const struct rule *rule, const str
 static int missing_rule(const struct maker *m, const struct rule *rule, const struct target *t)
 {
 	bool protects = rule->kind == RULE_PATH &&
-		(rule->access == ACCESS_DENY ||
-			(rule->access == ACCESS_READ &&
-				deciding_label(m, t->path, true)->access == ACCESS_WRITE));
+			(rule->access == ACCESS_DENY ||
+				(rule->access == ACCESS_READ &&
+					deciding_label(m, t->path, true)->access == ACCESS_WRITE));
 
 	if (t->error == -EACCES && rule->kind == RULE_PATH && rule->access == ACCESS_DENY)
 		return 0; /* nor can anyone inside reach it */
 	if (protects && (t->error == -ENOENT || t->error == -ENOTDIR)) {
 		/* A denied name is noted where it could be made: plan.c knows all its places. */
 		if (rule->access == ACCESS_READ && t->error == -ENOENT)
-			strvec_pushf(m->notes, "not enforced: %s does not exist and the command could make it"
-					       " (%s %s)",
+			strvec_pushf(m->notes,
+				"not enforced: %s does not exist and the command could make it"
+				" (%s %s)",
 				t->path, rule->origin.file, rule->origin.pointer);
 		return rule->access == ACCESS_DENY;
 	}
@@ -179,8 +186,9 @@ static int resolve_rule(struct maker *m, const struct rule *rule, struct target 
 		same = strcmp(as_spelled.path, t->path) == 0;
 		target_clear(&as_spelled);
 		if (!same) {
-			err_set(m->err, ERR_PLAN, "%s has \"..\" after a symbolic link, which leads elsewhere"
-						  " than the text says",
+			err_set(m->err, ERR_PLAN,
+				"%s has \"..\" after a symbolic link, which leads elsewhere"
+				" than the text says",
 				rule->spelled);
 			err_hint(m->err, "write the path without \"..\"");
 			return err_rule(m->err, rule);
@@ -192,10 +200,11 @@ static int resolve_rule(struct maker *m, const struct rule *rule, struct target 
 /* The link to blame: the first hop of the way that others than root could change. */
 static int err_raise(const struct maker *m, const struct rule *rule, const struct target *t)
 {
-	err_set(m->err, ERR_PLAN, "%s leads through the symbolic link %s to %s, which no rule makes %s",
-		rule->path, t->hops[0].path, t->path,
-		rule->access == ACCESS_WRITE ? "writable" : "readable");
-	err_hint(m->err, "a link that others than root could change grants nothing: name %s itself", t->path);
+	err_set(m->err, ERR_PLAN,
+		"%s leads through the symbolic link %s to %s, which no rule makes %s", rule->path,
+		t->hops[0].path, t->path, rule->access == ACCESS_WRITE ? "writable" : "readable");
+	err_hint(m->err, "a link that others than root could change grants nothing: name %s itself",
+		t->path);
 	return err_rule(m->err, rule);
 }
 
@@ -225,30 +234,34 @@ static int check_final(const struct maker *m, const struct rule *rule, const str
 			granted |= leads_within(m, t->path, final->grants.v[k]);
 		if (granted)
 			continue;
-		err_set(m->err, ERR_PLAN, "%s leads to %s, which the final rule %s (%s %s) closes", rule->path,
-			t->path, final->path, final->origin.file, final->origin.pointer);
-		err_hint(m->err, "take the rule out: a final rule cannot be opened by a later layer");
+		err_set(m->err, ERR_PLAN, "%s leads to %s, which the final rule %s (%s %s) closes",
+			rule->path, t->path, final->path, final->origin.file,
+			final->origin.pointer);
+		err_hint(m->err,
+			"take the rule out: a final rule cannot be opened by a later layer");
 		return err_rule(m->err, rule);
 	}
 	return 0;
 }
 
-/* What a process inside may do with a host object at its own path, as far as labels are known: nothing
- * where a place of another kind hides it. */
+/* What a process inside may do with a host object at its own path, as far as labels are known:
+ * nothing where a place of another kind hides it. */
 static enum access access_of(const struct maker *m, const char *path)
 {
 	const struct label *label = deciding_label(m, path, false);
 
 	for (size_t i = 0; i < m->policy->n_rules; i++)
-		if (m->ats[i] && path_within(path, m->ats[i]) && path_within(m->ats[i], label->path))
+		if (m->ats[i] && path_within(path, m->ats[i]) &&
+			path_within(m->ats[i], label->path))
 			return ACCESS_DENY;
 	return label->access;
 }
 
-static int err_taken(const struct maker *m, const struct rule *rule, const char *path,
-	const struct rule *other)
+static int err_taken(
+	const struct maker *m, const struct rule *rule, const char *path, const struct rule *other)
 {
-	err_set(m->err, ERR_PLAN, "%s leads to %s, for which another rule says something else (%s %s)", rule->path,
+	err_set(m->err, ERR_PLAN,
+		"%s leads to %s, for which another rule says something else (%s %s)", rule->path,
 		path, other->origin.file, other->origin.pointer);
 	err_hint(m->err, "drop the rule, or name the object that is meant");
 	return err_rule(m->err, rule);
@@ -256,7 +269,8 @@ static int err_taken(const struct maker *m, const struct rule *rule, const char 
 
 static int err_into_proc(const struct maker *m, const struct rule *rule, const struct target *t)
 {
-	err_set(m->err, ERR_PLAN, "%s leads into /proc, whose links mean whoever asks: it cannot be held at %s",
+	err_set(m->err, ERR_PLAN,
+		"%s leads into /proc, whose links mean whoever asks: it cannot be held at %s",
 		rule->path, access_name(rule->access));
 	err_hint(m->err, "name what is meant by its path in /proc; %s is a link to %s", t->path,
 		t->hops[t->n_hops - 1].text);
@@ -269,14 +283,17 @@ static int judge_linked(const struct maker *m, const struct rule *rule, const st
 	const struct label *label = find_label(m, t->path);
 	enum access base = access_of(m, t->path);
 
-	/* A link that leads to a place of the sandbox's own, or that a mount replaces, denies nothing. */
+	/* A link that leads to a place of the sandbox's own, or that a mount replaces, denies
+	 * nothing. */
 	for (size_t i = 0; rule->access == ACCESS_DENY && i < m->policy->n_rules; i++)
-		if (m->ats[i] && (strcmp(m->ats[i], t->path) == 0 || path_within(rule->path, m->ats[i])))
+		if (m->ats[i] &&
+			(strcmp(m->ats[i], t->path) == 0 || path_within(rule->path, m->ats[i])))
 			return err_taken(m, rule, t->path, &m->policy->rules[i]);
 	if (rule->access <= base)
 		return 1;
 	if (hop_is_writable(m, t, rule)) {
-		strvec_pushf(m->notes, "%s is a link to %s: its access is not raised", rule->path, t->path);
+		strvec_pushf(m->notes, "%s is a link to %s: its access is not raised", rule->path,
+			t->path);
 		return 0;
 	}
 	if (label && label->why->kind == RULE_PATH)
@@ -284,8 +301,9 @@ static int judge_linked(const struct maker *m, const struct rule *rule, const st
 	return t->trusted && !hop_is_writable(m, t, NULL) ? 1 : err_raise(m, rule, t);
 }
 
-/* Labels of rules of one access that came through links. All are judged by the labels before any is added, so
- * that their order does not matter; of several for one object the lowest access holds. */
+/* Labels of rules of one access that came through links. All are judged by the labels before any
+ * is added, so that their order does not matter; of several for one object the lowest access
+ * holds. */
 static int label_linked(struct maker *m, enum access access)
 {
 	size_t n = m->policy->n_rules;
@@ -334,18 +352,21 @@ static int check_kind(const struct maker *m, const struct rule *rule, const stru
 	}
 	if (rule->access == ACCESS_DENY || (!device && !path_within(t->path, "/dev")))
 		return 0;
-	err_set(m->err, ERR_PLAN, "%s is %s%s: read and write rules do not show devices", rule->path,
-		tree_kind_name(t->st.kind), device ? "" : " below /dev");
+	err_set(m->err, ERR_PLAN, "%s is %s%s: read and write rules do not show devices",
+		rule->path, tree_kind_name(t->st.kind), device ? "" : " below /dev");
 	err_hint(m->err, "use \"devices\" (--device %s)", rule->path);
 	return err_rule(m->err, rule);
 }
 
-static int check_mount_source(const struct maker *m, const struct rule *rule, const struct target *t)
+static int check_mount_source(
+	const struct maker *m, const struct rule *rule, const struct target *t)
 {
 	enum access base = access_of(m, t->path);
 
-	if (strcmp(t->path, "/") == 0 || path_within(t->path, "/proc") || path_within(t->path, "/dev")) {
-		err_set(m->err, ERR_PLAN, "a mount from %s would show the host's own /proc and /dev", t->path);
+	if (strcmp(t->path, "/") == 0 || path_within(t->path, "/proc") ||
+		path_within(t->path, "/dev")) {
+		err_set(m->err, ERR_PLAN,
+			"a mount from %s would show the host's own /proc and /dev", t->path);
 		err_hint(m->err, "mount the directories below / that are needed, one by one");
 		return err_rule(m->err, rule);
 	}
@@ -441,7 +462,8 @@ static void show_hops(struct maker *m, const struct target *t, const struct rule
 {
 	for (size_t i = 0; i < t->n_hops; i++)
 		if (!in_mount(m, t->hops[i].path))
-			set_place(place_at(m->root, t->hops[i].path), SHOW_LINK, ACCESS_READ, t->hops[i].text, why);
+			set_place(place_at(m->root, t->hops[i].path), SHOW_LINK, ACCESS_READ,
+				t->hops[i].text, why);
 }
 
 /* The rule with an `at`, other than self, that stands deepest above a sandbox path. */
@@ -460,8 +482,8 @@ static const struct rule *rule_above(const struct maker *m, const struct rule *s
 	return deepest;
 }
 
-/* Whether the view has a link of the host: a label shows its directory and nothing else stands there, or a
- * granting rule leads through it. */
+/* Whether the view has a link of the host: a label shows its directory and nothing else stands
+ * there, or a granting rule leads through it. */
 static bool shows_link(const struct maker *m, const char *path, const struct rule *self)
 {
 	bool shows = deciding_label(m, path, true)->access != ACCESS_DENY;
@@ -480,8 +502,8 @@ static bool shows_link(const struct maker *m, const char *path, const struct rul
 	return shows;
 }
 
-/* Where an `at` really stands, or NULL with an error: links of the host on its way are followed as a process
- * inside would follow them, where the view has them. */
+/* Where an `at` really stands, or NULL with an error: links of the host on its way are followed
+ * as a process inside would follow them, where the view has them. */
 static char *real_at(struct maker *m, const struct rule *rule)
 {
 	const struct rule *above = rule_above(m, rule);
@@ -504,8 +526,8 @@ static char *real_at(struct maker *m, const struct rule *rule)
 	if (t.error == -ELOOP || t.into_proc || !shown ||
 		(t.n_hops && (!t.trusted || hop_is_writable(m, &t, NULL) ||
 				     path_within(t.hops[0].path, t.path)))) {
-		err_set(m->err, ERR_PLAN, "the place %s passes through the symbolic link %s", rule->at,
-			t.n_hops ? t.hops[0].path : rule->at);
+		err_set(m->err, ERR_PLAN, "the place %s passes through the symbolic link %s",
+			rule->at, t.n_hops ? t.hops[0].path : rule->at);
 		err_hint(m->err, "name a place without links: only root's own are followed here");
 		err_rule(m->err, rule);
 		target_clear(&t);
@@ -541,7 +563,8 @@ static int resolve_rules(struct maker *m)
 		const struct rule *rule = &policy->rules[i];
 		const struct target *t = &m->targets[i];
 
-		if (rule->kind == RULE_PATH && !t->n_hops && (!t->error || rule->access == ACCESS_DENY))
+		if (rule->kind == RULE_PATH && !t->n_hops &&
+			(!t->error || rule->access == ACCESS_DENY))
 			add_label(m, t->path, rule->access, rule);
 	}
 	for (size_t i = 0; i < policy->n_rules; i++)
@@ -559,8 +582,8 @@ static int check_ats(struct maker *m)
 
 		if (!rule->at || (again && strcmp(again, m->ats[i]) == 0))
 			continue;
-		err_set(m->err, ERR_PLAN, "the place %s passes through a link that another rule hides",
-			rule->at);
+		err_set(m->err, ERR_PLAN,
+			"the place %s passes through a link that another rule hides", rule->at);
 		err_hint(m->err, "name the place without links: %s", m->ats[i]);
 		return err_rule(m->err, rule);
 	}
@@ -596,7 +619,8 @@ static int label_rules(struct maker *m)
 	return 0;
 }
 
-static int place_rule(struct maker *m, const struct rule *rule, const struct target *t, const char *at)
+static int place_rule(
+	struct maker *m, const struct rule *rule, const struct target *t, const char *at)
 {
 	static const enum show shows[] = {
 		[RULE_MOUNT] = SHOW_HOST,
@@ -616,8 +640,8 @@ static int place_rule(struct maker *m, const struct rule *rule, const struct tar
 }
 
 /* The lowest access that labels strictly between a mount's source and a path below it give. */
-static enum access lowest_between(const struct maker *m, const char *path, const char *source,
-	enum access access)
+static enum access lowest_between(
+	const struct maker *m, const char *path, const char *source, enum access access)
 {
 	CLEANUP_FREE char *p = path_parent(path);
 
@@ -634,7 +658,8 @@ static enum access lowest_between(const struct maker *m, const char *path, const
 }
 
 /* Labels that are lower than the mount which shows their object hold there too. */
-static void place_aliases(struct maker *m, const struct rule *mount, const char *source, const char *at)
+static void place_aliases(
+	struct maker *m, const struct rule *mount, const char *source, const char *at)
 {
 	for (size_t i = 0; i < m->n_labels; i++) {
 		const struct label *label = &m->labels[i];
@@ -645,8 +670,8 @@ static void place_aliases(struct maker *m, const struct rule *mount, const char 
 			continue;
 		path = path_join(at, path_below(label->path, source));
 		set_place(place_at(m->root, path),
-			label->access == ACCESS_DENY ? SHOW_NOTHING : SHOW_HOST, label->access, label->path,
-			label->why);
+			label->access == ACCESS_DENY ? SHOW_NOTHING : SHOW_HOST, label->access,
+			label->path, label->why);
 	}
 }
 
@@ -694,12 +719,12 @@ static void look_below(struct place *place)
 		look_below(place->kids[i]);
 		place->visible |= below->visible;
 		place->read_below |= below->read_below ||
-			(below->show == SHOW_HOST && below->access == ACCESS_READ);
+				     (below->show == SHOW_HOST && below->access == ACCESS_READ);
 	}
 }
 
-struct place *places_make(const struct policy *policy, const struct tree *tree, struct strvec *notes,
-	struct err *err)
+struct place *places_make(
+	const struct policy *policy, const struct tree *tree, struct strvec *notes, struct err *err)
 {
 	struct maker m = {.policy = policy, .tree = tree, .notes = notes, .err = err};
 	int rc = resolve_rules(&m);

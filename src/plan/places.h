@@ -1,7 +1,7 @@
 /*
- * The places of a view: every sandbox path that some rule needs to be different from what lies above it,
- * as a tree by path. This is the policy resolved on the host tree, before anything is said about mounts:
- * plan.c turns it into ops.
+ * The places of a view: every sandbox path that some rule needs to be different from what lies
+ * above it, as a tree by path. This is the policy resolved on the host tree, before anything is
+ * said about mounts: plan.c turns it into ops.
  */
 #ifndef SBX_PLAN_PLACES_H
 #define SBX_PLAN_PLACES_H
@@ -29,8 +29,8 @@ enum show {
 struct place {
 	char *path;
 	enum show show;
-	enum access access;     /* HOST, TMPFS; the root: read or deny */
-	char *source;           /* normal host path without links, or a link's text; NULL for the rest */
+	enum access access; /* HOST, TMPFS; the root: read or deny */
+	char *source; /* normal host path without links, or a link's text; NULL for the rest */
 	const struct rule *why; /* NULL for WAY */
 	struct place **kids;    /* sorted by name */
 	size_t n_kids, alloc_kids;
@@ -38,10 +38,10 @@ struct place {
 	bool read_below; /* something strictly below shows a host object read-only */
 };
 
-/* The place of "/", with all others below it; to be freed with place_free. NULL with ERR_PLAN, err->at
- * naming the rule. Says in notes what is not enforced. */
-struct place *places_make(const struct policy *policy, const struct tree *tree, struct strvec *notes,
-	struct err *err);
+/* The place of "/", with all others below it; to be freed with place_free. NULL with ERR_PLAN,
+ * err->at naming the rule. Says in notes what is not enforced. */
+struct place *places_make(const struct policy *policy, const struct tree *tree,
+	struct strvec *notes, struct err *err);
 void place_free(struct place *place);
 
 /* Fills err->at with a rule's file and pointer; returns -1. */

@@ -1,16 +1,20 @@
 /*
- * From places to ops: one walk over the places, depth first and in the order of names, so that whatever
- * covers something comes after what it covers.
+ * From places to ops: one walk over the places, depth first and in the order of names, so that
+ * whatever covers something comes after what it covers.
  *
  * Invariants, and why they hold:
- *  - Each place is looked at knowing what shows there without it (struct under). An op is emitted only where
+ *  - Each place is looked at knowing what shows there without it (struct under). An op is emitted
+ *    only where
  *    the place differs from that, so a path whose label is inherited costs nothing.
- *  - A mount point is always there when its op runs: in scaffold bwrap makes it; in a bind it is looked up
+ *  - A mount point is always there when its op runs: in scaffold bwrap makes it; in a bind it is
+ *    looked up
  *    on the tree first, and where it is missing the readable directory above has been opened
  *    (needs_open), or, since a writable one is never opened, the rule is an error.
- *  - Scaffold is never left writable: whoever makes a mount of scaffold (a TMPFS that no rule asked for,
+ *  - Scaffold is never left writable: whoever makes a mount of scaffold (a TMPFS that no rule asked
+ *    for,
  *    /dev, /) adds it to the seals, which come when everything is in place.
- *  - Sources and destinations hold no link: sources are resolved (places.c), destinations are places, and
+ *  - Sources and destinations hold no link: sources are resolved (places.c), destinations are
+ *    places, and
  *    a name of the host that turns out to be a link is only ever re-created as one.
  */
 #include "plan/plan.h"
@@ -38,7 +42,7 @@ struct planner {
 /* What a process would find at a path if no rule spoke of it. */
 struct under {
 	bool scaffold;    /* its directory is scaffold: what shall be at the path has to be made */
-	const char *host; /* the host object that belongs there (a missing one too), or NULL: none */
+	const char *host; /* the host object (or missing name) that belongs there; NULL = none */
 	enum access access;
 	const struct rule *why;
 };
@@ -70,21 +74,23 @@ static struct op *add_op(struct planner *p, enum op_kind kind, const char *sourc
 	struct plan *plan = p->plan;
 
 	GROW(plan->ops, plan->n, plan->alloc);
-	plan->ops[plan->n] = (struct op){
-		.kind = kind, .source = source ? xstrdup(source) : NULL, .dest = xstrdup(dest), .why = why};
+	plan->ops[plan->n] = (struct op){.kind = kind,
+		.source = source ? xstrdup(source) : NULL,
+		.dest = xstrdup(dest),
+		.why = why};
 	return &plan->ops[plan->n++];
 }
 
-/* Whether a sealed directory at a place needs a mount of its own: over a bind, and in a tmpfs that the command
- * may write, where a plain directory would be writable too. */
+/* Whether a sealed directory at a place needs a mount of its own: over a bind, and in a tmpfs
+ * that the command may write, where a plain directory would be writable too. */
 static bool needs_mount(const struct under *under)
 {
 	return !under->scaffold || under->access == ACCESS_WRITE;
 }
 
 /* A directory that is sealed: made in the scaffold above, which will be, or as a tmpfs. */
-static void add_scaffold_dir(struct planner *p, const char *dest, unsigned mode, const struct under *under,
-	const struct rule *why)
+static void add_scaffold_dir(struct planner *p, const char *dest, unsigned mode,
+	const struct under *under, const struct rule *why)
 {
 	add_op(p, needs_mount(under) ? OP_TMPFS : OP_DIR, NULL, dest, why)->mode = mode;
 	if (needs_mount(under))
@@ -93,7 +99,8 @@ static void add_scaffold_dir(struct planner *p, const char *dest, unsigned mode,
 
 static int emit(struct planner *p, const struct place *place, const struct under *under);
 
-/* All kids of a place in one kind of directory; host is the one whose entries belong to them, or NULL. */
+/* All kids of a place in one kind of directory; host is the one whose entries belong to them, or
+ * NULL. */
 static int emit_kids(struct planner *p, const struct place *place, bool scaffold, const char *host,
 	enum access access, const struct rule *why)
 {
@@ -107,8 +114,8 @@ static int emit_kids(struct planner *p, const struct place *place, bool scaffold
 	return 0;
 }
 
-static int err_mount_point(struct planner *p, const struct place *place, const struct rule *why,
-	const char *what)
+static int err_mount_point(
+	struct planner *p, const struct place *place, const struct rule *why, const char *what)
 {
 	err_set(p->err, ERR_PLAN, "cannot put anything at %s: %s", place->path, what);
 	err_hint(p->err, "choose another place, or create the mount point on the host yourself");
@@ -116,14 +123,15 @@ static int err_mount_point(struct planner *p, const struct place *place, const s
 }
 
 /* Whether something of the given kind can go to a place: what is there has to be of its type. */
-static int check_mount_point(struct planner *p, const struct place *place, const struct under *under,
-	bool directory, const struct rule *why)
+static int check_mount_point(struct planner *p, const struct place *place,
+	const struct under *under, bool directory, const struct rule *why)
 {
 	struct tree_stat st;
 
 	if (!under->host)
 		return under->scaffold ? 0
-				       : err_mount_point(p, place, why, "its directory does not exist there");
+				       : err_mount_point(p, place, why,
+						 "its directory does not exist there");
 	if (tree_lstat(p->tree, under->host, &st) < 0) {
 		if (under->scaffold)
 			return 0;
@@ -147,16 +155,16 @@ static bool needs_open(const struct planner *p, const struct place *place, const
 		CLEANUP_FREE char *path = path_join(host, path_base(kid->path));
 		struct tree_stat st;
 
-		if (kid->visible &&
-			(tree_lstat(p->tree, path, &st) < 0 ||
-				(st.kind == TREE_LINK) != (kid->show == SHOW_LINK)))
+		if (kid->visible && (tree_lstat(p->tree, path, &st) < 0 ||
+					    (st.kind == TREE_LINK) != (kid->show == SHOW_LINK)))
 			return true;
 	}
 	return false;
 }
 
 /* An entry of an opened directory that no rule speaks of. */
-static void emit_entry(struct planner *p, const char *dest, const char *host, const struct rule *why)
+static void emit_entry(
+	struct planner *p, const char *dest, const char *host, const struct rule *why)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct tree_stat st;
@@ -171,8 +179,8 @@ static void emit_entry(struct planner *p, const char *dest, const char *host, co
 }
 
 /* A readable directory, entry by entry. */
-static int emit_opened(struct planner *p, const struct place *place, const char *host,
-	const struct rule *why)
+static int emit_opened(
+	struct planner *p, const struct place *place, const char *host, const struct rule *why)
 {
 	CLEANUP_STRVEC struct strvec names = {0};
 	int error = tree_list(p->tree, host, &names);
@@ -180,15 +188,15 @@ static int emit_opened(struct planner *p, const struct place *place, const char 
 
 	if (error) {
 		err_set(p->err, ERR_PLAN, "cannot list %s: %s", host, strerror(-error));
-		err_hint(p->err, "a rule needs a name below %s that is not there, so the directory has to be"
-				 " rebuilt entry by entry: create the name on the host, or drop the rule",
+		err_hint(p->err,
+			"a rule needs a name below %s that is not there, so the directory has to be"
+			" rebuilt entry by entry: create the name on the host, or drop the rule",
 			place->path);
 		return err_rule(p->err, why);
 	}
 	while (n < names.n || k < place->n_kids) {
 		const struct place *kid = k < place->n_kids ? place->kids[k] : NULL;
-		int order = n == names.n ? 1
-			: kid ? strcmp(names.v[n], path_base(kid->path)) : -1;
+		int order = n == names.n ? 1 : kid ? strcmp(names.v[n], path_base(kid->path)) : -1;
 		const char *name = order > 0 ? path_base(kid->path) : names.v[n];
 		CLEANUP_FREE char *source = path_join(host, name);
 		CLEANUP_FREE char *dest = path_join(place->path, name);
@@ -196,7 +204,8 @@ static int emit_opened(struct planner *p, const struct place *place, const char 
 		if (order < 0 && strcmp(source, "/proc") != 0 && strcmp(source, "/dev") != 0)
 			emit_entry(p, dest, source, why);
 		if (order >= 0 &&
-			emit(p, kid, &(struct under){true, order ? NULL : source, ACCESS_READ, why}) < 0)
+			emit(p, kid,
+				&(struct under){true, order ? NULL : source, ACCESS_READ, why}) < 0)
 			return -1;
 		n += order <= 0;
 		k += order >= 0;
@@ -209,7 +218,7 @@ static int emit_host(struct planner *p, const struct place *place, const struct 
 	const char *source, enum access access, const struct rule *why)
 {
 	bool shows = !under->scaffold && under->host && strcmp(under->host, source) == 0 &&
-		under->access == access;
+		     under->access == access;
 	struct tree_stat st;
 	int error = tree_lstat(p->tree, source, &st);
 
@@ -225,10 +234,11 @@ static int emit_host(struct planner *p, const struct place *place, const struct 
 		add_scaffold_dir(p, place->path, st.mode, under, why);
 		return emit_opened(p, place, source, why);
 	}
-	/* Below a writable directory everything above what is read-only is pinned: a mount point cannot be
-	 * renamed away. */
+	/* Below a writable directory everything above what is read-only is pinned: a mount point
+	 * cannot be renamed away. */
 	if (!shows || (access == ACCESS_WRITE && place->read_below))
-		add_op(p, access == ACCESS_WRITE ? OP_BIND_WRITE : OP_BIND_READ, source, place->path, why);
+		add_op(p, access == ACCESS_WRITE ? OP_BIND_WRITE : OP_BIND_READ, source,
+			place->path, why);
 	return emit_kids(p, place, false, source, access, why);
 }
 
@@ -246,7 +256,8 @@ static int emit_way(struct planner *p, const struct place *place, const struct u
 		return 0;
 	if (!under->scaffold)
 		return emit_kids(p, place, false, NULL, under->access, under->why);
-	add_op(p, OP_DIR, NULL, place->path, under->why)->mode = under->access == ACCESS_DENY ? 0555 : 0755;
+	add_op(p, OP_DIR, NULL, place->path, under->why)->mode =
+		under->access == ACCESS_DENY ? 0555 : 0755;
 	return emit_kids(p, place, true, NULL, under->access, under->why);
 }
 
@@ -258,8 +269,10 @@ static int emit_deny_file(struct planner *p, const struct place *place)
 		add_op(p, OP_FILE, NULL, place->path, place->why)->data = "";
 		return 0;
 	}
-	if (tree_lstat(p->tree, "/dev/null", &st) < 0 || st.kind != TREE_CHAR || st.rdev != makedev(1, 3)) {
-		err_set(p->err, ERR_PLAN, "/dev/null is not the null device, so %s cannot be covered with it",
+	if (tree_lstat(p->tree, "/dev/null", &st) < 0 || st.kind != TREE_CHAR ||
+		st.rdev != makedev(1, 3)) {
+		err_set(p->err, ERR_PLAN,
+			"/dev/null is not the null device, so %s cannot be covered with it",
 			place->path);
 		err_hint(p->err, "use {\"path\": ..., \"mask\": \"empty\"}");
 		return err_rule(p->err, place->why);
@@ -268,8 +281,8 @@ static int emit_deny_file(struct planner *p, const struct place *place)
 	return 0;
 }
 
-static void add_deny_dir(struct planner *p, const struct place *place, unsigned mode,
-	const struct under *under)
+static void add_deny_dir(
+	struct planner *p, const struct place *place, unsigned mode, const struct under *under)
 {
 	struct op *op = add_op(p, OP_DENY_DIR, NULL, place->path, place->why);
 
@@ -291,19 +304,21 @@ static int emit_nothing(struct planner *p, const struct place *place, const stru
 
 	if (error == -ENOENT && !under->scaffold && under->access == ACCESS_WRITE)
 		strvec_pushf(&p->plan->notes,
-			"not enforced: %s does not exist and the command could make it (%s %s)", place->path,
-			place->why->origin.file, place->why->origin.pointer);
+			"not enforced: %s does not exist and the command could make it (%s %s)",
+			place->path, place->why->origin.file, place->why->origin.pointer);
 	if (place->visible) {
 		if (!there && !under->scaffold)
 			return emit_way(p, place, under);
 		if (there && st.kind != TREE_DIR)
-			return err_mount_point(p, place, place->why, "rules below it, but it is no directory");
+			return err_mount_point(
+				p, place, place->why, "rules below it, but it is no directory");
 		add_deny_dir(p, place, 0555, under);
 		return emit_kids(p, place, true, NULL, ACCESS_DENY, place->why);
 	}
 	if (!there)
 		return error != -ENOENT || under->scaffold
-			? 0 : emit_kids(p, place, false, NULL, under->access, under->why);
+			       ? 0
+			       : emit_kids(p, place, false, NULL, under->access, under->why);
 	if (st.kind == TREE_LINK) {
 		if (under->scaffold)
 			return 0;
@@ -364,8 +379,8 @@ static bool denies_kid(const struct place *place, const char *name)
 	return false;
 }
 
-/* A new /proc with its machine-wide parts read-only: bwrap leaves them as writable as the caller's uid may
- * write them. Bound, it is read-only as a whole. */
+/* A new /proc with its machine-wide parts read-only: bwrap leaves them as writable as the
+ * caller's uid may write them. Bound, it is read-only as a whole. */
 static int emit_proc(struct planner *p, const struct place *place)
 {
 	static const char *const machine_wide[] = {
@@ -380,7 +395,8 @@ static int emit_proc(struct planner *p, const struct place *place)
 			CLEANUP_FREE char *part = path_join("/proc", machine_wide[i]);
 			struct tree_stat st;
 
-			if (!denies_kid(place, machine_wide[i]) && tree_lstat(p->tree, part, &st) == 0)
+			if (!denies_kid(place, machine_wide[i]) &&
+				tree_lstat(p->tree, part, &st) == 0)
 				add_op(p, OP_BIND_READ, part, part, why);
 		}
 	}
@@ -390,8 +406,8 @@ static int emit_proc(struct planner *p, const struct place *place)
 /* Whether bwrap's minimal /dev has a name (bwrap's setup of --dev). */
 static bool in_minimal_dev(const char *name)
 {
-	static const char *const names[] = {"null", "zero", "full", "random", "urandom", "tty", "pts", "shm",
-		"mqueue", "ptmx", "fd", "core", "stdin", "stdout", "stderr"};
+	static const char *const names[] = {"null", "zero", "full", "random", "urandom", "tty",
+		"pts", "shm", "mqueue", "ptmx", "fd", "core", "stdin", "stdout", "stderr"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(name, names[i]) == 0)
@@ -414,7 +430,8 @@ static int emit_dev(struct planner *p, const struct place *place)
 		bool there = in_minimal_dev(path_base(kid->path));
 
 		if (emit(p, kid,
-			    &(struct under){!there, there ? kid->path : NULL, ACCESS_READ, place->why}) < 0)
+			    &(struct under){
+				    !there, there ? kid->path : NULL, ACCESS_READ, place->why}) < 0)
 			return -1;
 	}
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * The plan: the mounts that give every path of the sandbox the access its policy says. Pure: the same
- * policy and tree give the same ops, byte for byte; nothing is spawned and nothing is written.
+ * The plan: the mounts that give every path of the sandbox the access its policy says. Pure: the
+ * same policy and tree give the same ops, byte for byte; nothing is spawned and nothing is written.
  */
 #ifndef SBX_PLAN_PLAN_H
 #define SBX_PLAN_PLAN_H
@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One step of bwrap's. "Scaffold" is a directory that lives in bwrap's own root tmpfs or in a TMPFS. */
+/* One step of bwrap's. "Scaffold" is a directory that lives in bwrap's own root tmpfs or in a
+ * TMPFS. */
 enum op_kind {
 	OP_BIND_READ,  /* host object source at dest, submounts too, read-only */
 	OP_BIND_WRITE, /* the same, as writable as the host's mount */
@@ -22,8 +23,8 @@ enum op_kind {
 	OP_DIR,        /* a directory in scaffold: mode */
 	OP_SYMLINK,    /* a link in scaffold: source is its text */
 	OP_FILE,       /* a read-only file with the bytes data */
-	OP_DENY_DIR,   /* nothing: in scaffold a directory, over a bind a tmpfs; mode 0000, or 0555 when
-			  later ops show something below it */
+	OP_DENY_DIR,   /* nothing: a directory or tmpfs of mode 0000, or 0555 when later ops show
+			  something below it */
 	OP_DENY_FILE,  /* /dev/null without the right to use devices: open gives EACCES */
 	OP_PROC,       /* a new procfs */
 	OP_DEV,        /* bwrap's minimal /dev, a tmpfs of its own */
@@ -35,13 +36,13 @@ const char *op_kind_name(enum op_kind kind);
 
 struct op {
 	enum op_kind kind;
-	char *source;     /* BIND_*, DEV_BIND: normal host path without links; SYMLINK: text; else NULL */
-	char *dest;       /* normal sandbox path; no component of it is a link when the op runs */
-	unsigned mode;    /* TMPFS, DIR, DENY_DIR: permission bits */
-	uint64_t size;    /* TMPFS: bytes, 0 = not sized */
+	char *source;  /* BIND_*, DEV_BIND: normal host path, no links; SYMLINK: text; else NULL */
+	char *dest;    /* normal sandbox path; no component of it is a link when the op runs */
+	unsigned mode; /* TMPFS, DIR, DENY_DIR: permission bits */
+	uint64_t size; /* TMPFS: bytes, 0 = not sized */
 	const char *data; /* FILE: borrowed from the rule */
 	size_t data_len;
-	bool scaffold;    /* DENY_DIR: made as a directory of the scaffold, no mount of its own */
+	bool scaffold; /* DENY_DIR: made as a directory of the scaffold, no mount of its own */
 	const struct rule *why; /* never NULL; borrowed from the policy */
 };
 
@@ -51,14 +52,15 @@ struct plan {
 	size_t n, alloc;
 	char *cwd;           /* the command's working directory, a normal sandbox path */
 	enum proc_mode proc; /* as requested */
-	struct strvec notes; /* what a user should know: entries left out, names not there to protect ... */
+	struct strvec notes; /* what a user should know: entries left out, what is not enforced */
 };
 
 /* What the planner has to know besides policy and tree. */
 struct plan_request {
-	enum proc_mode proc; /* FRESH or BIND: AUTO has been decided; of no account when the policy has no
+	enum proc_mode
+		proc; /* FRESH or BIND: AUTO has been decided; of no account when the policy has no
 				/proc */
-	const char *cwd;     /* the caller's, normal; used when the policy has none */
+	const char *cwd; /* the caller's, normal; used when the policy has none */
 };
 
 /* Makes a plan. Errors (ERR_PLAN) name the rule: err->at is its file and JSON pointer. The plan is

@@ -1,22 +1,22 @@
 /*
  * How the proof works.
  *
- * One tree of sandbox names ("places") carries two things that were made apart from each other: what
- * the ops have put there (replay: place->op), and which rules stand there (claims: place->path_claim,
- * place->at_claim). For a place, look() says what a process inside finds and want() what the policy
- * wants it to find. They are compared at every place of the tree: every destination, every place a rule
- * stands at, every place where a mount shows an object that a rule protects, every entry of a directory
- * that was opened.
+ * One tree of sandbox names ("places") carries two things that were made apart from each other:
+ * what the ops have put there (replay: place->op), and which rules stand there (claims:
+ * place->path_claim, place->at_claim). For a place, look() says what a process inside finds and
+ * want() what the policy wants it to find. They are compared at every place of the tree: every
+ * destination, every place a rule stands at, every place where a mount shows an object that a rule
+ * protects, every entry of a directory that was opened.
  *
- * That is enough for all other places. Let q be one that is not in the tree and p the deepest one above
- * it that is. Between p and q there is neither an op nor a rule, so both look() and want() at q are
- * what they are at p, with the same names appended to the host object. Where p is a directory of the
- * sandbox's own there is nothing at q; p stands for a host directory only when it was opened, and then
- * its entries are in the tree.
+ * That is enough for all other places. Let q be one that is not in the tree and p the deepest one
+ * above it that is. Between p and q there is neither an op nor a rule, so both look() and want() at
+ * q are what they are at p, with the same names appended to the host object. Where p is a directory
+ * of the sandbox's own there is nothing at q; p stands for a host directory only when it was
+ * opened, and then its entries are in the tree.
  *
- * Links need no care of their own: places are names without links, and a process that follows a link
- * inside ends at some place. The rules' own paths are walked as well, to see that they lead where they
- * should.
+ * Links need no care of their own: places are names without links, and a process that follows a
+ * link inside ends at some place. The rules' own paths are walked as well, to see that they lead
+ * where they should.
  */
 #include "plan/proof.h"
 
@@ -519,8 +519,8 @@ static void seen_clear(struct seen *s)
 
 #define CLEANUP_SEEN __attribute__((cleanup(seen_clear)))
 
-/* One step of a walk: the name of n bytes at *rest below *at. A link's text takes its place in *rest.
- */
+/* One step of a walk: the name of n bytes at *rest below *at. A link's text takes its place in
+ * *rest. / */
 static int walk_step(
 	const struct view *view, char **at, char **rest, size_t n, struct strvec *links)
 {
@@ -548,9 +548,9 @@ static int walk_step(
 	return into_proc ? INTO_PROC : s.error;
 }
 
-/* Walks a path as the kernel does. 0, -errno or INTO_PROC. *out (always set) is where it ends; when a
- * name on the way is missing, the names after it are taken as text. The links that were followed are
- * appended to links. */
+/* Walks a path as the kernel does. 0, -errno or INTO_PROC. *out (always set) is where it ends;
+ * when a name on the way is missing, the names after it are taken as text. The links that were
+ * followed are appended to links. */
 static int walk(const struct view *view, const char *path, struct strvec *links, char **out)
 {
 	CLEANUP_FREE char *rest = xstrdup(path);
@@ -775,7 +775,8 @@ static int claim_resolve(struct proof *pr, struct claim *c)
 	return 0;
 }
 
-/* Direct rules first, then links that can be trusted, then the others, each from the root downwards. */
+/* Direct rules first, then links that can be trusted, then the others, each from the root
+ * downwards. */
 static int claim_order(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
@@ -821,8 +822,8 @@ static int check_grant(struct proof *pr, const struct claim *c)
 	return 0;
 }
 
-/* Lets a PATH rule stand at its object. Through a link that others can change it only lowers access; of
- * two rules at one object the lower holds. */
+/* Lets a PATH rule stand at its object. Through a link that others can change it only lowers
+ * access; of two rules at one object the lower holds. */
 static void stand_path(struct proof *pr, struct claim *c)
 {
 	struct place *place = place_get(&pr->view, c->object);
@@ -948,8 +949,8 @@ static void add_places(const struct proof *pr)
 
 /* What the policy wants */
 
-/* What a mount shows at rest below its place: PATH rules strictly below the source follow the object.
- */
+/* What a mount shows at rest below its place: PATH rules strictly below the source follow the
+ * object. / */
 static void want_mount(
 	const struct proof *pr, const struct claim *m, const char *rest, struct want *w)
 {
@@ -1116,8 +1117,8 @@ static bool same_link(const struct proof *pr, const char *host, const struct see
 	return tree_readlink(pr->tree, host, &text) == 0 && s->text && strcmp(s->text, text) == 0;
 }
 
-/* A name that cannot be renamed away: below a writable bind, each directory down to a protected name is
- * a mount point. */
+/* A name that cannot be renamed away: below a writable bind, each directory down to a protected
+ * name is a mount point. */
 static int check_pins(const struct proof *pr, const struct place *place, const struct want *w)
 {
 	for (const struct place *q = place->parent; q; q = q->parent)
@@ -1233,8 +1234,8 @@ static int check_own(const struct proof *pr, const struct place *place, const st
 	return 0;
 }
 
-/* The entry that the place would show if the rule that denies it were not there: its kind, or false. A
- * directory that shows the host's lists what is denied in it, too. */
+/* The entry that the place would show if the rule that denies it were not there: its kind, or
+ * false. A directory that shows the host's lists what is denied in it, too. */
 static bool denied_entry(const struct proof *pr, const struct place *place, const struct want *w,
 	enum tree_kind *kind)
 {
@@ -1385,8 +1386,8 @@ static bool below_write(const struct place *place)
 	return false;
 }
 
-/* What is missing on the host: a grant has to say that it may be; of a name to protect that can be made
- * inside, on the host, a note has to speak. */
+/* What is missing on the host: a grant has to say that it may be; of a name to protect that can
+ * be made inside, on the host, a note has to speak. */
 static int check_missing(const struct proof *pr, const struct claim *c)
 {
 	CLEANUP_FREE char *place = NULL;

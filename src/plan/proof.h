@@ -1,22 +1,25 @@
 /*
- * The proof: an independent replay of a plan on the tree. It shares nothing with the planner but base/
- * containers, the tree and the op list: no resolver, no prefix test, no label list, for what they share
- * both get wrong together. A plan that does not prove is never run.
+ * The proof: an independent replay of a plan on the tree. It shares nothing with the planner but
+ * base/ containers, the tree and the op list: no resolver, no prefix test, no label list, for what
+ * they share both get wrong together. A plan that does not prove is never run.
  *
  * What is proven of the view that the ops give, in order:
- *  - each op can run: its source is there, free of links and of the right type, its destination can be a
+ *  - each op can run: its source is there, free of links and of the right type, its destination can
+ *    be a
  *    mount point of that type, no component of it is a link, and nothing is created on the host;
- *  - every rule holds, in both directions, its path walked unresolved through the view, following links
+ *  - every rule holds, in both directions, its path walked unresolved through the view, following
+ *    links
  *    as the kernel would inside;
- *  - no denied object can be reached by any name of the view (binds, mounts at other places, links);
+ *  - no denied object can be reached by any name of the view (binds, mounts at other places,
+ *    links);
  *  - nothing is writable that no rule makes writable, scaffold included (every seal is there);
  *  - what is allowed is there: nothing readable was left out but what a note names;
- *  - a PATH read inside a writable directory keeps its name: each directory down to it is a mount point;
- *  - the working directory is there.
- * Where rules meet so that more than one reading is possible, the stricter one is proven: of two rules
- * that lead to one object the lower access holds, and a link raises nothing when its directory can be
- * changed by anybody but root, or from inside. A rule whose path leads into /proc through a link covers
- * nothing there.
+ *  - a PATH read inside a writable directory keeps its name: each directory down to it is a mount
+ *    point;
+ *  - the working directory is there. Where rules meet so that more than one reading is possible,
+ *    the stricter one is proven: of two rules that lead to one object the lower access holds, and a
+ *    link raises nothing when its directory can be changed by anybody but root, or from inside. A
+ *    rule whose path leads into /proc through a link covers nothing there.
  *
  * The host is asked only about the places that ops and rules name and about the entries of opened
  * directories. Host submounts and hard links are not known to the tree, and so not to the proof.
@@ -29,8 +32,8 @@
 #include "plan/tree.h"
 #include "policy/policy.h"
 
-/* 0 when the plan proves; -1 with ERR_PLAN, a message that begins "not proven: " and names the path at
- * fault, and in err->at the place of the rule ("FILE: POINTER"). */
+/* 0 when the plan proves; -1 with ERR_PLAN, a message that begins "not proven: " and names the
+ * path at fault, and in err->at the place of the rule ("FILE: POINTER"). */
 int proof_check(const struct plan *plan, const struct policy *policy, const struct tree *tree,
 	struct err *err);
 
@@ -42,9 +45,9 @@ struct view_object {
 	char *host;         /* the host object behind it, NULL for what is the sandbox's own */
 };
 
-/* Walks an absolute sandbox path through the replayed view, following links as the kernel does (40 at
- * most, the last component's too). 0, or -errno as a process inside would see it: -ENOENT, -ENOTDIR,
- * -EACCES, -ELOOP. Processes in /proc are not known: -ENOENT. */
+/* Walks an absolute sandbox path through the replayed view, following links as the kernel does
+ * (40 at most, the last component's too). 0, or -errno as a process inside would see it:
+ * -ENOENT, -ENOTDIR, -EACCES, -ELOOP. Processes in /proc are not known: -ENOENT. */
 int view_lookup(const struct plan *plan, const struct tree *tree, const char *path,
 	struct view_object *out);
 void view_object_clear(struct view_object *object);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether nobody but root can put a link into dir: root owns it and everything above it, and no one else
- * may write there (or may, in a sticky directory, but not move what root owns). */
+/* Whether nobody but root can put a link into dir: root owns it and everything above it, and no
+ * one else may write there (or may, in a sticky directory, but not move what root owns). */
 static bool only_root_writes(const struct tree *tree, const char *dir)
 {
 	CLEANUP_FREE char *path = xstrdup(dir);
@@ -41,7 +41,8 @@ static void fail(struct target *out, char **done, const char *next, const char *
 	*done = path_normalize(whole);
 }
 
-/* Notes the link at path and gives what is left to walk once it is followed; NULL = no more links. */
+/* Notes the link at path and gives what is left to walk once it is followed; NULL = no more
+ * links. */
 static char *follow(const struct tree *tree, const char *path, const char *rest, struct target *out)
 {
 	CLEANUP_FREE char *parent = path_parent(path);
@@ -70,8 +71,9 @@ void resolve(const struct tree *tree, const char *path, struct target *out)
 	for (p += strspn(p, "/"); *p; p += strspn(p, "/")) {
 		size_t len = strcspn(p, "/");
 		CLEANUP_FREE char *name = xstrndup(p, len);
-		CLEANUP_FREE char *next = strcmp(name, ".") == 0 ? xstrdup(done)
-			: strcmp(name, "..") == 0 ? path_parent(done) : path_join(done, name);
+		CLEANUP_FREE char *next = strcmp(name, ".") == 0    ? xstrdup(done)
+					  : strcmp(name, "..") == 0 ? path_parent(done)
+								    : path_join(done, name);
 		const char *rest = p + len + strspn(p + len, "/");
 		int error = tree_lstat(tree, next, &out->st);
 		char *more;

@@ -19,20 +19,21 @@ struct hop {
 };
 
 struct target {
-	char *path;          /* what the walk led to, free of links; where it failed: the part that is
+	char *path;    /* what the walk led to, free of links; where it failed: the part that is
 				there, followed by the rest as written */
-	int error;           /* 0, or -errno: -ENOENT, -ENOTDIR, -EACCES, -ELOOP ... */
-	char *blocked;       /* with an error: the longest path that was asked for; else NULL */
+	int error;     /* 0, or -errno: -ENOENT, -ENOTDIR, -EACCES, -ELOOP ... */
+	char *blocked; /* with an error: the longest path that was asked for; else NULL */
 	struct tree_stat st; /* without an error: of path */
 	struct hop *hops;
 	size_t n_hops;
-	bool into_proc;      /* the last hop leads into /proc, where links mean one process: not followed,
-				path is the hop's own */
-	bool unused;         /* the planner's own: the rule has no effect */
-	bool trusted;        /* every hop lies where root alone can put links */
+	bool into_proc; /* the last hop leads into /proc, where links mean one process: it is not
+			   followed, path is its own */
+	bool unused;    /* the planner's own: the rule has no effect */
+	bool trusted;   /* every hop lies where root alone can put links */
 };
 
-/* Walks an absolute path (it may hold ".." and "."); out is to be cleared by the caller in any case. */
+/* Walks an absolute path (it may hold ".." and "."); out is to be cleared by the caller in any
+ * case. */
 void resolve(const struct tree *tree, const char *path, struct target *out);
 void target_clear(struct target *target);
 

@@ -16,7 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* What lstat said of a path: asked once, so that planner, proof and command all see one state of the host. */
+/* What lstat said of a path: asked once, so that planner, proof and command all see one state of
+ * the host. */
 struct answer {
 	char *path;
 	int error;

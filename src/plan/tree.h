@@ -38,12 +38,14 @@ struct tree_stat {
 struct tree;
 
 struct tree_ops {
-	/* Fills out for the object itself (a link is not followed). 0 or -errno: -ENOENT, -ENOTDIR (a
-	 * parent is a file or a link), -EACCES (a parent may not be searched), -ENAMETOOLONG ... */
+	/* Fills out for the object itself (a link is not followed). 0 or -errno: -ENOENT,
+	 * -ENOTDIR (a parent is a file or a link), -EACCES (a parent may not be searched),
+	 * -ENAMETOOLONG ... */
 	int (*lstat)(const struct tree *tree, const char *path, struct tree_stat *out);
 	/* The text of a link, to be freed by the caller. 0 or -errno (-EINVAL: not a link). */
 	int (*readlink)(const struct tree *tree, const char *path, char **target);
-	/* Appends the entries of a directory, sorted by byte value, without "." and "..". 0 or -errno. */
+	/* Appends the entries of a directory, sorted by byte value, without "." and "..". 0 or
+	 * -errno. */
 	int (*list)(const struct tree *tree, const char *path, struct strvec *names);
 	/* Reads up to size bytes from the start of a regular file. The count or -errno. */
 	ssize_t (*head)(const struct tree *tree, const char *path, void *buf, size_t size);
@@ -76,10 +78,10 @@ static inline ssize_t tree_head(const struct tree *t, const char *path, void *bu
 /* "a directory", "a socket" ...: for messages. */
 const char *tree_kind_name(enum tree_kind kind);
 
-/* The live file system, each path looked at once (later questions get the first answer). For a root caller
- * the process's right to pass modes (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH) is set aside from here on, as it
- * is lost in bwrap's user namespace: the kernel itself then gives bwrap's answers. exec gives it back. Ended
- * with tree_live_free (NULL is allowed). */
+/* The live file system, each path looked at once (later questions get the first answer). For a
+ * root caller the process's right to pass modes (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH) is set
+ * aside from here on, as it is lost in bwrap's user namespace: the kernel itself then gives
+ * bwrap's answers. exec gives it back. Ended with tree_live_free (NULL is allowed). */
 struct tree *tree_live(void);
 void tree_live_free(struct tree *tree);
 

@@ -21,7 +21,8 @@ struct reader {
 
 typedef int read_fn(struct reader *r, const json *value, const struct json_place *at);
 
-/* One key that an object may have. Tables of them end with a NULL key; a key in no table is unknown. */
+/* One key that an object may have. Tables of them end with a NULL key; a key in no table is
+ * unknown. */
 struct member {
 	const char *key;
 	read_fn *read;

@@ -1,6 +1,6 @@
 /*
- * A layer: one policy document as read, with everything checked that can be checked without the other
- * layers. Private to src/policy.
+ * A layer: one policy document as read, with everything checked that can be checked without the
+ * other layers. Private to src/policy.
  */
 #ifndef SBX_POLICY_LAYER_H
 #define SBX_POLICY_LAYER_H
@@ -25,7 +25,7 @@ enum setting {
 
 struct layer {
 	const char *file;        /* of the source; borrowed */
-	struct policy policy;    /* as this layer alone has it: rules for ROOT, PROC and DEV only if it
+	struct policy policy;    /* as this layer alone has it: ROOT, PROC and DEV rules only if it
 				    sets them, settings only if where says so */
 	size_t alloc;            /* of policy.rules */
 	char *where[N_SETTINGS]; /* where the layer sets it ("FILE: POINTER"); NULL: it does not */

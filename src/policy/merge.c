@@ -29,8 +29,8 @@ static int conflict(
 	return err_at(err, "%s", where);
 }
 
-/* Whether two rules at one place stand beside each other: a denied host object, and what the sandbox
- * shows there instead. */
+/* Whether two rules at one place stand beside each other: a denied host object, and what the
+ * sandbox shows there instead. */
 static bool coexist(const struct rule *a, const struct rule *b)
 {
 	bool deny_a = a->kind == RULE_PATH && a->access == ACCESS_DENY;
@@ -174,8 +174,9 @@ static const char *sensitive(const char *path, const char *home)
 	return strcmp(path, home) == 0 ? "the home directory" : "a directory above the home";
 }
 
-/* "./" is wherever the caller stands: as a write rule it must not open a place by accident. Where the home
- * is a link, cwd is below what it leads to, and the rules of earlier layers are below the link. */
+/* "./" is wherever the caller stands: as a write rule it must not open a place by accident.
+ * Where the home is a link, cwd is below what it leads to, and the rules of earlier layers are
+ * below the link. */
 static int check_written_out(const struct policy *earlier, const struct rule *rule,
 	const struct policy_context *context, struct err *err)
 {
@@ -219,7 +220,8 @@ static int check_rule(const struct merge *m, const struct rule *rule,
 	return 0;
 }
 
-/* Whether a rule is the repetition of an earlier one of its layer: 1, 0, or -1 when they contradict. */
+/* Whether a rule is the repetition of an earlier one of its layer: 1, 0, or -1 when they
+ * contradict. */
 static int repeats(const struct policy *layer, size_t n, struct err *err)
 {
 	const struct rule *rule = &layer->rules[n];
@@ -237,8 +239,8 @@ static int repeats(const struct policy *layer, size_t n, struct err *err)
 	return 0;
 }
 
-/* Moves a rule into the policy, where it replaces those of earlier layers at its place. A final rule
- * stays final: one that lowers it inherits that, one that says the same gives way to it. */
+/* Moves a rule into the policy, where it replaces those of earlier layers at its place. A final
+ * rule stays final: one that lowers it inherits that, one that says the same gives way to it. */
 static void add_rule(struct policy *p, struct rule *rule)
 {
 	size_t kept = 0;
@@ -393,7 +395,8 @@ static const struct rule *rule_at(const struct policy *p, const char *place)
 	return NULL;
 }
 
-/* A rule of the language's own; rule has the fields that differ from zero. path and at are copied. */
+/* A rule of the language's own; rule has the fields that differ from zero. path and at are
+ * copied. */
 static void add_default(struct policy *p, struct rule rule)
 {
 	rule.path = rule.path ? xstrdup(rule.path) : NULL;
@@ -438,9 +441,10 @@ static void drop_none(struct policy *p)
 	p->n_rules = kept;
 }
 
-/* sbx's own files would let a run write the policy of the next one. A rule that makes one of them
- * writable is an error; under one that makes a directory above writable they are kept read-only. PATH
- * read follows the object only where a PATH write covers it, so under a mount they are denied. */
+/* sbx's own files would let a run write the policy of the next one. A rule that makes one of
+ * them writable is an error; under one that makes a directory above writable they are kept
+ * read-only. PATH read follows the object only where a PATH write covers it, so under a mount
+ * they are denied. */
 static int protect_own(struct policy *p, const char *own, struct err *err)
 {
 	bool covered = false, mounted = false;

@@ -1,6 +1,6 @@
 /*
- * Layers into one policy: which rule wins, what contradicts what, and what an earlier layer forbids the
- * later ones. Private to src/policy.
+ * Layers into one policy: which rule wins, what contradicts what, and what an earlier layer forbids
+ * the later ones. Private to src/policy.
  */
 #ifndef SBX_POLICY_MERGE_H
 #define SBX_POLICY_MERGE_H

@@ -140,7 +140,8 @@ static int cannot_read(const char *path, struct err *err)
 	return err_hint(err, "a policy is a file of JSON that you can read");
 }
 
-/* A FILE: on the command line as any program takes one, in "extends" as any path of a policy but "./". */
+/* A FILE: on the command line as any program takes one, in "extends" as any path of a policy but
+ * "./". */
 static int find_file(struct found *out, const char *text, const char *dir, bool extended,
 	const struct policy_context *context, struct err *err)
 {
@@ -254,8 +255,8 @@ static int load_document(struct loader *l, const json *document, struct layer_so
 	struct layer layer = {0};
 	int rc;
 
-	/* Layers are numbered in the order in which they are merged; the number is only known once what
-	 * this one extends is there. */
+	/* Layers are numbered in the order in which they are merged; the number is only known
+	 * once what this one extends is there. */
 	rc = layer_read(&layer, document, source, l->context, l->err);
 	if (rc == 0)
 		rc = load_extends(l, &layer, source->dir, chain);

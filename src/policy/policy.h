@@ -2,9 +2,9 @@
  * The policy: what a run may see, change and use, as one merged list of rules and a few scalars.
  *
  * A policy comes from layers: policies named with -p (each preceded by what it extends, left to
- * right), then the command line. A later layer overrides an earlier one at the same path; lists append,
- * scalars replace. What nobody sets takes the safest value: root deny, network none, environment
- * minimal, no capability, a /tmp of the sandbox's own.
+ * right), then the command line. A later layer overrides an earlier one at the same path; lists
+ * append, scalars replace. What nobody sets takes the safest value: root deny, network none,
+ * environment minimal, no capability, a /tmp of the sandbox's own.
  *
  * Everything here is text: no path of the host is looked at (only policy files are read).
  */
@@ -42,7 +42,7 @@ enum mask { MASK_EACCES, MASK_EMPTY };
 /* Where a rule was written. */
 struct origin {
 	char *file;     /* a path, "built-in policy NAME", "command line" or "default" */
-	char *pointer;  /* JSON pointer ("/filesystem/deny/2") or the flag ("--read /x"); "" = none */
+	char *pointer;  /* JSON pointer ("/filesystem/deny/2") or flag ("--read /x"); "" = none */
 	unsigned layer; /* 0 = the language's own defaults; later layers have greater numbers */
 };
 
@@ -51,10 +51,10 @@ char *origin_text(const struct origin *origin);
 
 struct rule {
 	enum rule_kind kind;
-	enum access access; /* ROOT, PATH, MOUNT; TMPFS: write, or read for a sealed empty directory */
+	enum access access; /* ROOT, PATH, MOUNT; TMPFS: write, or read for a sealed one */
 	char *path;         /* ROOT, PATH, MOUNT (source), DEVICE: normal host path; else NULL */
 	char *at;           /* MOUNT, TMPFS, FILE, PROC, DEV: normal sandbox path; else NULL */
-	char *spelled;      /* the host path as expanded but not normalised, when it holds ".."; else NULL:
+	char *spelled;      /* the host path before ".." was taken out, when it has one; else NULL:
 			       the planner checks that no link makes the two differ */
 	char *name;         /* for "off"; NULL = none */
 	char *why;          /* the policy's own words; NULL = none */
@@ -63,9 +63,9 @@ struct rule {
 	uint64_t size;      /* TMPFS: bytes; 0 = the default */
 	enum mask mask;     /* PATH with ACCESS_DENY */
 	bool optional;      /* PATH, MOUNT, DEVICE: may be missing on the host */
-	bool final;         /* PATH: no later layer may raise access at or below path, nor mount from it */
+	bool final;         /* PATH: no later layer raises access at or below path or mounts from it */
 	bool relative;      /* written as "./..." */
-	struct strvec grants; /* final: normal host paths at or below path that later layers may use */
+	struct strvec grants; /* final: normal host paths below path that later layers may use */
 	struct origin origin;
 };
 
@@ -73,7 +73,8 @@ enum network { NETWORK_NONE, NETWORK_HOST };
 enum proc_mode { PROC_AUTO, PROC_FRESH, PROC_BIND, PROC_NONE };
 enum dev_mode { DEV_MINIMAL, DEV_NONE };
 enum env_base { ENV_MINIMAL, ENV_NONE };
-enum stdio_mode { STDIO_PIPE, STDIO_DIRECT }; /* how regular files reach the command as 0, 1 and 2 */
+/* How regular files reach the command as 0, 1 and 2. */
+enum stdio_mode { STDIO_PIPE, STDIO_DIRECT };
 
 /* NAME=VALUE of environment.set. */
 struct env_set {
@@ -105,19 +106,19 @@ struct policy {
 /* What "~", "./" and names of policies mean for one caller. Borrowed strings. */
 struct policy_context {
 	const char *home;        /* absolute; NULL = unknown: "~" is then an error */
-	const char *home_real;   /* home with its links followed; NULL = the same. Only for refusing "./" in
+	const char *home_real;   /* home with its links followed; NULL = the same. For refusing "./" in
 				    it: cwd never has links */
 	const char *cwd;         /* absolute, canonical; NULL = unknown: "./" is then an error */
-	const char *config_home; /* $XDG_CONFIG_HOME or NULL: ~/.config/sbx/policies, then /etc/sbx */
+	const char *config_home; /* $XDG_CONFIG_HOME, or NULL: ~/.config */
 };
 
 /* Loads and merges. names: policies in order, each a NAME (no slash: built-in, else
- * CONFIG_HOME/sbx/policies/NAME.json, else /etc/sbx/policies/NAME.json; a built-in name cannot be
- * shadowed) or a FILE (has a slash). flags: the command line's layer as a policy document (borrowed;
- * may be NULL), whose rules get the origin "command line"; flag_names maps its JSON pointers to flags
- * (pairs: pointer, flag; may be NULL) for messages. Errors have kind ERR_POLICY (a flag whose value is
- * misspelled: ERR_USAGE) and name the file and JSON pointer, both places when two contradict each other.
- * After an error the policy is empty. */
+ * CONFIG_HOME/sbx/policies/NAME.json, else /etc/sbx/policies/NAME.json; a built-in name cannot
+ * be shadowed) or a FILE (has a slash). flags: the command line's layer as a policy document
+ * (borrowed; may be NULL), whose rules get the origin "command line"; flag_names maps its JSON
+ * pointers to flags (pairs: pointer, flag; may be NULL) for messages. Errors have kind
+ * ERR_POLICY (a flag whose value is misspelled: ERR_USAGE) and name the file and JSON pointer,
+ * both places when two contradict each other. After an error the policy is empty. */
 int policy_load(struct policy *policy, const struct strvec *names, const json *flags,
 	const struct strvec *flag_names, const struct policy_context *context, struct err *err);
 void policy_clear(struct policy *policy);
@@ -128,12 +129,13 @@ int policy_load_text(struct policy *policy, const char *text, size_t len, const 
 	const char *dir, const struct policy_context *context, struct err *err);
 
 /* The command's environment, NAME=VALUE each, built from nothing: base, then inherit (from
- * caller_env, first of duplicates wins), then set. HOME comes from context. What was skipped and why
- * is appended to notes. */
+ * caller_env, first of duplicates wins), then set. HOME comes from context. What was skipped and
+ * why is appended to notes. */
 void policy_environment(const struct policy *policy, char *const *caller_env,
 	const struct policy_context *context, struct strvec *out, struct strvec *notes);
 
-/* The names of the built-in policies, NULL-terminated, and the text of one (NULL = no such name). */
+/* The names of the built-in policies, NULL-terminated, and the text of one (NULL = no such
+ * name). */
 const char *const *policy_builtin_names(void);
 const char *policy_builtin_text(const char *name);
 

@@ -1,5 +1,6 @@
 /*
- * The small languages inside a policy's strings: paths, sizes, durations, names. Text alone is looked at.
+ * The small languages inside a policy's strings: paths, sizes, durations, names. Text alone is
+ * looked at.
  */
 #ifndef SBX_POLICY_VALUE_H
 #define SBX_POLICY_VALUE_H
@@ -18,19 +19,20 @@ struct path_value {
 	bool relative; /* written as "." or "./..." */
 };
 
-/* Expands "/...", "~", "~/...", ".", "./..." and "@policy/..." (dir; NULL = there is no such folder).
- * Anything else is an error: message and hint are set, at is the caller's to set. */
+/* Expands "/...", "~", "~/...", ".", "./..." and "@policy/..." (dir; NULL = there is no such
+ * folder). Anything else is an error: message and hint are set, at is the caller's to set. */
 int value_path(struct path_value *out, const char *text, const char *dir,
 	const struct policy_context *context, struct err *err);
 
 /* "64M", "512K", "1G" (powers of 1024) or "4096" (bytes). False: none, zero, or 2^63 and more. */
 bool value_size(const char *text, uint64_t *bytes);
-/* "500ms", "120s", "2m", "1h" or "120" (seconds). False: none, zero, or more than VALUE_MAX_SECONDS. */
+/* "500ms", "120s", "2m", "1h" or "120" (seconds). False: none, zero, or more than
+ * VALUE_MAX_SECONDS. */
 bool value_duration(const char *text, uint64_t *ms);
 #define VALUE_MAX_SECONDS 2147483647 /* 68 years */
 
-/* Labels of letters, digits and inner hyphens with dots between, 64 bytes at most (the kernel's limit for
- * sethostname). */
+/* Labels of letters, digits and inner hyphens with dots between, 64 bytes at most (the kernel's
+ * limit for sethostname). */
 bool value_hostname(const char *text);
 /* A name that a shell takes as a variable: letters, digits and "_", no digit first. */
 bool value_variable(const char *text, size_t len);

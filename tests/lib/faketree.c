@@ -54,8 +54,8 @@ static struct entry *add(struct fake *fake, const char *path, enum tree_kind kin
 	return e;
 }
 
-/* Whether the tree's user has the permission bit (4 read, 1 search) on a directory. The right to pass
- * modes holds for root's own objects only, as in a user namespace that maps root alone. */
+/* Whether the tree's user has the permission bit (4 read, 1 search) on a directory. The right to
+ * pass modes holds for root's own objects only, as in a user namespace that maps root alone. */
 static bool permitted(const struct fake *fake, const struct entry *e, unsigned bit)
 {
 	unsigned shift = e->st.uid == fake->uid ? 6 : e->st.gid == fake->uid ? 3 : 0;
@@ -166,7 +166,8 @@ static char *unescape(char *s)
 	for (char *in = s; *in; in++) {
 		unsigned c;
 
-		if (in[0] == '\\' && sscanf(in + 1, "%3o", &c) == 1 && strspn(in + 1, "01234567") >= 3) {
+		if (in[0] == '\\' && sscanf(in + 1, "%3o", &c) == 1 &&
+			strspn(in + 1, "01234567") >= 3) {
 			*out++ = (char)c;
 			in += 3;
 		} else if (in[0] == '\\' && in[1] == 'n') {

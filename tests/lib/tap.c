@@ -6,7 +6,7 @@
 
 static int ran, failed;
 
-static bool report(bool held, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static bool report(bool held, const char *fmt, va_list ap)
 {
 	if (!held)
 		failed++;

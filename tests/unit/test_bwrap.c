@@ -43,7 +43,10 @@ static void spell_every_kind(void)
 		{.kind = OP_BIND_READ, .source = (char[]){"/usr"}, .dest = (char[]){"/usr"}},
 		{.kind = OP_BIND_WRITE, .source = (char[]){"/a b"}, .dest = (char[]){"/w"}},
 		{.kind = OP_DIR, .dest = (char[]){"/etc"}, .mode = 0755},
-		{.kind = OP_FILE, .dest = (char[]){"/etc/hosts"}, .data = "one\ntwo\n", .data_len = 8},
+		{.kind = OP_FILE,
+			.dest = (char[]){"/etc/hosts"},
+			.data = "one\ntwo\n",
+			.data_len = 8},
 		{.kind = OP_FILE, .dest = (char[]){"/etc/empty"}, .data = "", .data_len = 0},
 		{.kind = OP_SYMLINK, .source = (char[]){"usr/bin"}, .dest = (char[]){"/bin"}},
 		{.kind = OP_DENY_DIR, .dest = (char[]){"/s"}, .scaffold = true},
@@ -73,14 +76,18 @@ static void spell_every_kind(void)
 	text = printed(&words, command);
 	is_str(text,
 		"--unshare-user \\\n--unshare-pid \\\n--unshare-ipc \\\n--unshare-uts \\\n"
-		"--unshare-cgroup-try \\\n--unshare-net \\\n--die-with-parent \\\n--hostname sbx \\\n"
+		"--unshare-cgroup-try \\\n--unshare-net \\\n--die-with-parent \\\n--hostname sbx "
+		"\\\n"
 		"--cap-drop ALL \\\n--disable-userns \\\n--new-session \\\n"
 		"--ro-bind /usr /usr \\\n--bind '/a b' /w \\\n--perms 0755 --dir /etc \\\n"
 		"--perms 0444 --ro-bind-data 10 /etc/hosts \\\n"
 		"--perms 0444 --ro-bind-data 11 /etc/empty \\\n--symlink usr/bin /bin \\\n"
-		"--perms 0000 --dir /s \\\n--perms 0555 --tmpfs /usr/s \\\n--ro-bind /dev/null /usr/f \\\n"
-		"--proc /proc \\\n--dev /dev \\\n--mqueue /dev/mqueue \\\n--dev-bind /dev/kvm /dev/kvm \\\n"
-		"--perms 1777 --size 1048576 --tmpfs /tmp \\\n--remount-ro / \\\n--chdir /w \\\n--clearenv \\\n"
+		"--perms 0000 --dir /s \\\n--perms 0555 --tmpfs /usr/s \\\n--ro-bind /dev/null "
+		"/usr/f \\\n"
+		"--proc /proc \\\n--dev /dev \\\n--mqueue /dev/mqueue \\\n--dev-bind /dev/kvm "
+		"/dev/kvm \\\n"
+		"--perms 1777 --size 1048576 --tmpfs /tmp \\\n--remount-ro / \\\n--chdir /w "
+		"\\\n--clearenv \\\n"
 		"--setenv A x=y \\\n--setenv EMPTY '' \\\n10<<'SBX_10' \\\n11< <(printf %s '') \\\n"
 		"-- echo 'it'\\''s'\none\ntwo\nSBX_10\n",
 		"every kind of op and option");
@@ -103,9 +110,11 @@ static void refuse_too_many_words(void)
 			.dest = i < 5 ? xasprintf("/few/%u", i) : xasprintf("/srv/many/%u", i),
 			.why = &rule};
 	}
-	is_int(bwrap_spell(&words, &plan, &policy, &options, 1, &err), -1, "more than bwrap's 9000 words");
+	is_int(bwrap_spell(&words, &plan, &policy, &options, 1, &err), -1,
+		"more than bwrap's 9000 words");
 	is_str(err.message,
-		"the plan needs 9001 words and bwrap takes 9000: 2985 of its 2990 mounts lie in /srv/many",
+		"the plan needs 9001 words and bwrap takes 9000: 2985 of its 2990 mounts lie in "
+		"/srv/many",
 		"the count and the directory to blame");
 	bwrap_words_clear(&words);
 	plan.n--;

@@ -59,7 +59,8 @@ int main(void)
 	struct err err = {0};
 
 	tree = faketree_parse(tree_text);
-	if (policy_load_text(&policy, policy_text, strlen(policy_text), "test.json", NULL, &context, &err) < 0 ||
+	if (policy_load_text(&policy, policy_text, strlen(policy_text), "test.json", NULL, &context,
+		    &err) < 0 ||
 		plan_make(&plan, &policy, tree, &request, &err) < 0) {
 		diag("%s", err.message);
 		return 1;
@@ -70,22 +71,25 @@ int main(void)
 	find("./link", "PATH=", "/srv/p/./link");
 	find("script", "PATH=/bin", "/bin/script");
 	find("both", "PATH=/usr/bin:/opt/bin", "/opt/bin/both");
-	refuse("nosuch", "PATH=/usr/bin", ERR_NOT_FOUND, "nosuch is not found in the sandbox (PATH=/usr/bin)",
-		"--inherit PATH");
-	refuse("", "PATH=/usr/bin", ERR_NOT_FOUND, " is not found in the sandbox (PATH=/usr/bin)", "PATH");
+	refuse("nosuch", "PATH=/usr/bin", ERR_NOT_FOUND,
+		"nosuch is not found in the sandbox (PATH=/usr/bin)", "--inherit PATH");
+	refuse("", "PATH=/usr/bin", ERR_NOT_FOUND, " is not found in the sandbox (PATH=/usr/bin)",
+		"PATH");
 	refuse("/no/such", "PATH=", ERR_NOT_FOUND, "/no/such is not in the sandbox", "sbx-plan");
 	refuse("./noexec", "PATH=", ERR_NOT_EXECUTABLE,
 		"/srv/p/./noexec cannot be executed: it has no execute permission", "chmod +x");
 	refuse("both", "PATH=/usr/bin", ERR_NOT_EXECUTABLE,
 		"/usr/bin/both cannot be executed: it has no execute permission", "chmod +x");
-	refuse("./dir", "PATH=", ERR_NOT_EXECUTABLE, "/srv/p/./dir cannot be executed: it is a directory",
-		"program");
+	refuse("./dir", "PATH=", ERR_NOT_EXECUTABLE,
+		"/srv/p/./dir cannot be executed: it is a directory", "program");
 	refuse("badinterp", "PATH=/usr/bin", ERR_NOT_EXECUTABLE,
-		"/usr/bin/badinterp cannot be executed: what runs it, /no/such, is not in the sandbox or not"
+		"/usr/bin/badinterp cannot be executed: what runs it, /no/such, is not in the "
+		"sandbox or not"
 		" executable",
 		"");
 	refuse("./run", "PATH=", ERR_NOT_EXECUTABLE,
-		"/srv/p/./run cannot be executed: what runs it, ./noexec, is not in the sandbox or not"
+		"/srv/p/./run cannot be executed: what runs it, ./noexec, is not in the sandbox or "
+		"not"
 		" executable",
 		"");
 	refuse("denied", "PATH=/usr/bin", ERR_NOT_EXECUTABLE,

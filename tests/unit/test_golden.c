@@ -1,8 +1,8 @@
 /*
- * Golden cases: tests/golden/NAME.case holds a policy, a tree and the plan (or the error) they lead to.
- * Sections begin with "== NAME": policy, tree, context (lines "home /x", "cwd /x", "proc bind"; optional),
- * plan. SBX_GOLDEN_WRITE=1 writes what came out as the new plan section, to be read before it is committed.
- * Every plan is proven as well.
+ * Golden cases: tests/golden/NAME.case holds a policy, a tree and the plan (or the error) they lead
+ * to. Sections begin with "== NAME": policy, tree, context (lines "home /x", "cwd /x", "proc bind";
+ * optional), plan. SBX_GOLDEN_WRITE=1 writes what came out as the new plan section, to be read
+ * before it is committed. Every plan is proven as well.
  */
 #include "base/mem.h"
 #include "lib/faketree.h"
@@ -94,7 +94,8 @@ static char *outcome(const struct golden *g, const char *name)
 		sscanf(line, "proc %15s", proc);
 	}
 	request.proc = strcmp(proc, "bind") == 0 ? PROC_BIND : PROC_FRESH;
-	if (policy_load_text(&policy, g->policy, strlen(g->policy), "test.json", NULL, &context, &err) < 0 ||
+	if (policy_load_text(
+		    &policy, g->policy, strlen(g->policy), "test.json", NULL, &context, &err) < 0 ||
 		plan_make(&plan, &policy, tree, &request, &err) < 0) {
 		fprintf(out, "error: %s\nat: %s\nhint: %s\n", err.message, err.at, err.hint);
 	} else {
@@ -118,7 +119,8 @@ static void rewrite(const char *path, const char *plan)
 	char *section = strstr(old, "== plan\n");
 	FILE *file = fopen(path, "we");
 
-	fprintf(file, "%.*s== plan\n%s", section ? (int)(section - old) : (int)strlen(old), old, plan);
+	fprintf(file, "%.*s== plan\n%s", section ? (int)(section - old) : (int)strlen(old), old,
+		plan);
 	fclose(file);
 }
 

@@ -139,7 +139,8 @@ static void test_bad(void)
 	}
 }
 
-/* What the options' layer says goes through the same checks as a policy, and is named as it was written. */
+/* What the options' layer says goes through the same checks as a policy, and is named as it was
+ * written. */
 static void test_through_policy(void)
 {
 	static const struct {

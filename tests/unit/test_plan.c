@@ -1,6 +1,7 @@
 /*
- * Properties of planner and proof on random trees and policies: whatever plans proves; the order of rules
- * does not matter; one more deny never shows more. SBX_ROUNDS and SBX_SEED change how many and which.
+ * Properties of planner and proof on random trees and policies: whatever plans proves; the order of
+ * rules does not matter; one more deny never shows more. SBX_ROUNDS and SBX_SEED change how many
+ * and which.
  */
 #include "base/mem.h"
 #include "base/path.h"
@@ -104,7 +105,9 @@ static void random_rules(struct rules *rules, const struct strvec *paths)
 	for (unsigned n = 1 + pick(7); n > 0; n--) {
 		CLEANUP_FREE char *path = some_path(paths);
 		unsigned kind = pick(10);
-		struct strvec *list = kind < 4 ? &rules->deny : kind < 6 ? &rules->read : &rules->write;
+		struct strvec *list = kind < 4   ? &rules->deny
+				      : kind < 6 ? &rules->read
+						 : &rules->write;
 
 		if (strvec_has(&used, path) || strcmp(path, "/tmp") == 0)
 			continue;
@@ -116,7 +119,8 @@ static void random_rules(struct rules *rules, const struct strvec *paths)
 			CLEANUP_FREE char *from = some_path(paths);
 
 			strvec_pushf(&rules->mounts,
-				"{\"at\": \"%s\", \"from\": \"%s\", \"access\": \"%s\", \"optional\": true}",
+				"{\"at\": \"%s\", \"from\": \"%s\", \"access\": \"%s\", "
+				"\"optional\": true}",
 				path, from, pick(2) ? "write" : "read");
 		}
 	}
@@ -136,7 +140,8 @@ static char *policy_text(const struct rules *rules, bool backwards)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	fprintf(out, "{\"sbx\": 1, \"process\": {\"cwd\": \"/\"}, \"filesystem\": {\"root\": \"%s\"",
+	fprintf(out,
+		"{\"sbx\": 1, \"process\": {\"cwd\": \"/\"}, \"filesystem\": {\"root\": \"%s\"",
 		rules->root_read ? "read" : "deny");
 	print_list(out, "read", &rules->read, backwards);
 	print_list(out, "write", &rules->write, backwards);
@@ -163,7 +168,7 @@ static void make(struct planned *p, const struct tree *tree, const char *policy)
 	*p = (struct planned){0};
 	p->made = policy_load_text(&p->policy, policy, strlen(policy), "test.json", NULL, &context,
 			  &p->err) == 0 &&
-		plan_make(&p->plan, &p->policy, tree, &request, &p->err) == 0;
+		  plan_make(&p->plan, &p->policy, tree, &request, &p->err) == 0;
 }
 
 static void drop(struct planned *p)
@@ -211,13 +216,14 @@ static void explain(const char *what, const char *tree, const char *policy, cons
 	for (size_t i = 0; i < 4; i++) {
 		CLEANUP_FREE char *copy = xstrdup(parts[i]);
 
-		for (char *line = strtok_r(copy, "\n", &state_of); line; line = strtok_r(NULL, "\n", &state_of))
+		for (char *line = strtok_r(copy, "\n", &state_of); line;
+			line = strtok_r(NULL, "\n", &state_of))
 			diag("  %s", line);
 	}
 }
 
-/* Whether every mount stands where it was written: one that passes a link stands elsewhere once the link is
- * denied. */
+/* Whether every mount stands where it was written: one that passes a link stands elsewhere once
+ * the link is denied. */
 static bool mounts_stand(const struct planned *p)
 {
 	for (size_t i = 0; i < p->policy.n_rules; i++) {
@@ -244,7 +250,8 @@ static void add_deny(struct rules *rules, const struct tree *tree, const char *t
 	policy = policy_text(rules, false);
 	make(&after, tree, policy);
 	for (size_t i = 0; after.made && mounts_stand(before) && i < paths->n; i++)
-		if (reach(&after, tree, paths->v[i]) > reach(before, tree, paths->v[i]) && !raised++) {
+		if (reach(&after, tree, paths->v[i]) > reach(before, tree, paths->v[i]) &&
+			!raised++) {
 			diag("%s", paths->v[i]);
 			explain("a deny showed more", tree_text, policy, &after);
 		}

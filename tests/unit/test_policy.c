@@ -805,7 +805,8 @@ static void test_layers(void)
 	for (size_t i = 0; i < sizeof(layered) / sizeof(*layered); i++) {
 		CLEANUP_FREE char *got = load_body(layered[i].body, folder, false);
 
-		/* The order of rules means nothing; it is compared because it is the same every time. */
+		/* The order of rules means nothing; it is compared because it is the same every
+		 * time. */
 		is_str(got, layered[i].want, "%s", layered[i].what);
 	}
 }

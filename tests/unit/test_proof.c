@@ -1,6 +1,7 @@
 /*
  * The proof: small good plans prove, and each kind of bad plan is rejected for the right reason.
- * Policies and plans are written as text here: neither the policy's reader nor the planner is needed.
+ * Policies and plans are written as text here: neither the policy's reader nor the planner is
+ * needed.
  */
 #include "plan/proof.h"
 
@@ -28,9 +29,10 @@ static size_t words(char *line, char **word, size_t max)
 	return n;
 }
 
-/* Rules, one a line: "root read|deny", "read|write|deny PATH [optional|empty]", "mount read|write FROM
- * AT", "tmpfs read|write AT", "file AT TEXT", "device PATH", "spelled PATH" (of the rule before), "proc
- * fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp are there unless turned off. */
+/* Rules, one a line: "root read|deny", "read|write|deny PATH [optional|empty]", "mount
+ * read|write FROM AT", "tmpfs read|write AT", "file AT TEXT", "device PATH", "spelled PATH" (of
+ * the rule before), "proc fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp
+ * are there unless turned off. */
 static void policy_rule(struct policy *policy, char **w, size_t n)
 {
 	struct rule *rule = &policy->rules[policy->n_rules];
@@ -220,8 +222,8 @@ static void proves(const struct world *world, const char *name)
 	is_str(verdict(world->policy, world->tree, world->plan), "", "proves: %s", name);
 }
 
-/* The world's plan with its line "from" replaced by the lines "to" ("" = dropped) does not prove, and
- * the message holds want. */
+/* The world's plan with its line "from" replaced by the lines "to" ("" = dropped) does not
+ * prove, and the message holds want. */
 static void rejects(const struct world *world, const char *from, const char *to, const char *want,
 	const char *name)
 {

@@ -72,23 +72,24 @@ static char *describe(const struct tree *tree, const char *path)
 
 int main(void)
 {
-	static const char *const questions[] = {"/", "/dir", "/dir/file", "/dir/sub", "/link", "/dirlink",
-		"/dangling", "/fifo", "/sock", "/gone", "/gone/below", "/dir/file/below", "/dirlink/file",
-		"/link/below", "/closed", "/closed/in"};
+	static const char *const questions[] = {"/", "/dir", "/dir/file", "/dir/sub", "/link",
+		"/dirlink", "/dangling", "/fifo", "/sock", "/gone", "/gone/below",
+		"/dir/file/below", "/dirlink/file", "/link/below", "/closed", "/closed/in"};
 	char scratch[] = "/tmp/sbx-test-XXXXXX";
 	struct tree *live, *fake;
 
 	base = realpath(mkdtemp(scratch), NULL);
-	/* As an ordinary user: root passes its own modes in a user namespace too, and the live tree is not
-	 * asked to know that (it answers more narrowly than bwrap would). */
+	/* As an ordinary user: root passes its own modes in a user namespace too, and the live
+	 * tree is not asked to know that (it answers more narrowly than bwrap would). */
 	if (getuid() == 0 && (chown(base, 2001, 2001) < 0 || setresgid(2001, 2001, 2001) < 0 ||
 				     setresuid(2001, 2001, 2001) < 0))
 		return 1;
 	make_files();
 	live = tree_live();
-	fake = faketree_parse("uid 7\nd / 0700 7 7\nd /dir\nd /dir/sub 1777\nd /closed 0000 7 7\n"
-			      "f /dir/file 0640 =#!/bin/sh\\n\nl /link -> dir/file\nl /dirlink -> dir\n"
-			      "l /dangling -> gone\np /fifo 0600\ns /sock 0666\n");
+	fake = faketree_parse(
+		"uid 7\nd / 0700 7 7\nd /dir\nd /dir/sub 1777\nd /closed 0000 7 7\n"
+		"f /dir/file 0640 =#!/bin/sh\\n\nl /link -> dir/file\nl /dirlink -> dir\n"
+		"l /dangling -> gone\np /fifo 0600\ns /sock 0666\n");
 	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
 		CLEANUP_FREE char *path = in_base(questions[i]);
 		CLEANUP_FREE char *of_live = describe(live, path);
@@ -100,8 +101,8 @@ int main(void)
 	tree_live_free(live);
 	chmod("closed", 0700);
 	if (chdir("/") == 0) {
-		CLEANUP_FREE char *command = xasprintf("rm -r %s/* && rmdir %s 2>&-; test ! -e %s/dir", base,
-			base, base);
+		CLEANUP_FREE char *command = xasprintf(
+			"rm -r %s/* && rmdir %s 2>&-; test ! -e %s/dir", base, base, base);
 
 		ok(system(command) == 0, "cleaned up");
 	}
