@@ -1,0 +1,286 @@
+/*
+ * sbx-exec: runs a command in the sandbox that a policy describes, and says how it went.
+ */
+#include "base/mem.h"
+#include "base/path.h"
+#include "cmd/options.h"
+#include "cmd/prepare.h"
+#include "plan/bwrap.h"
+#include "plan/command.h"
+#include "plan/proof.h"
+#include "run/probe.h"
+#include "run/report.h"
+#include "run/stdio.h"
+#include "run/supervise.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char tool[] = "sbx-exec";
+
+/* One run from the command line to its end. */
+struct exec {
+	struct options options;
+	struct report report;
+	struct prepared prepared;
+	char *bwrap;
+	struct probe probe;
+	struct bwrap_words words;
+	int *fds; /* for bwrap and the command: --pass-fd, then the data of words */
+	size_t n_fds;
+	struct run_result result;
+};
+
+/* What stands at N of --pass-fd now is the caller's: nothing of ours is open yet. */
+static int check_fds(const struct options *options, struct err *err)
+{
+	for (size_t i = 0; i < options->n_pass_fds; i++) {
+		CLEANUP_FREE char *what = xasprintf("--pass-fd %d", options->pass_fds[i]);
+
+		if (stdio_check(options->pass_fds[i], what, err) < 0) {
+			err->kind = ERR_USAGE;
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int check_command_line(struct exec *e, struct err *err)
+{
+	const struct options *options = &e->options;
+	int fds = check_fds(options, err);
+	struct err report_err;
+
+	/* Also when the fds are wrong: the report says so. */
+	if (options->report &&
+		report_open(&e->report, options->report, options->pass_fds, options->n_pass_fds,
+			&report_err) < 0 &&
+		fds == 0) {
+		*err = report_err;
+		return -1;
+	}
+	if (fds < 0)
+		return -1;
+	if (options->n_command == 0) {
+		err_set(err, ERR_USAGE, "no command");
+		return err_hint(err, "usage: sbx-exec [OPTION...] [--] COMMAND [ARGUMENT...]");
+	}
+	return 0;
+}
+
+static int probe_host(struct exec *e, struct err *err)
+{
+	const struct policy *policy = &e->prepared.policy;
+	struct probe_request request = {
+		.fresh = policy->proc == PROC_AUTO || policy->proc == PROC_FRESH,
+		.bind = policy->proc == PROC_AUTO || policy->proc == PROC_BIND,
+		.disable_userns = !policy->nested_userns,
+		.network = policy->network == NETWORK_NONE,
+	};
+
+	if (probe_find_bwrap(
+		    e->options.bwrap, getenv("SBX_BWRAP"), getenv("PATH"), &e->bwrap, err) < 0)
+		return -1;
+	request.bwrap = e->bwrap;
+	if (probe_run(&e->probe, &request, &e->result.notes, err) < 0)
+		return -1;
+	/* In bwrap's first user namespace a capability could unmount every cover. */
+	if (policy->capabilities.n && !e->probe.disable_userns) {
+		err_set(err, ERR_PROBE,
+			"the policy gives capabilities, and nested user namespaces cannot be "
+			"disabled here: the command could undo the sandbox");
+		return err_hint(err, "take process.capabilities out of the policy");
+	}
+	return 0;
+}
+
+/* exec gives back the capabilities that the planner's tree sets aside (plan/tree.h); so does
+ * this. */
+static void restore_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return;
+	for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		data[i].effective = data[i].permitted;
+	/* Raising what is permitted never fails. */
+	syscall(SYS_capset, &header, data);
+}
+
+/* The command could replace or forge a report in a directory that it can write. */
+static int check_report_place(struct exec *e, struct err *err)
+{
+	const struct plan *plan = &e->prepared.plan;
+	const char *dir = e->report.path;
+
+	for (size_t i = 0; dir && i < plan->n; i++) {
+		const struct op *op = &plan->ops[i];
+		struct view_object object = {0};
+		bool writable;
+
+		if ((op->kind != OP_BIND_WRITE && op->kind != OP_DEV_BIND) ||
+			!path_within(dir, op->source))
+			continue;
+		CLEANUP_FREE char *inside = path_join(op->dest, path_below(dir, op->source));
+
+		writable = view_lookup(plan, e->prepared.tree, inside, &object) == 0 &&
+			   object.access == ACCESS_WRITE && object.host &&
+			   strcmp(object.host, dir) == 0;
+		view_object_clear(&object);
+		if (!writable)
+			continue;
+		report_close(&e->report);
+		err_set(err, ERR_PLAN, "--report %s: the command could write there",
+			e->options.report);
+		return err_hint(err,
+			"choose a directory that the policy does not make writable, or --report "
+			"fd:3 3>FILE");
+	}
+	return 0;
+}
+
+static int make_plan(struct exec *e, struct err *err)
+{
+	static const enum proc_mode modes[] = {
+		[PROBE_PROC_NONE] = PROC_NONE,
+		[PROBE_PROC_FRESH] = PROC_FRESH,
+		[PROBE_PROC_BIND] = PROC_BIND,
+	};
+	struct prepared *p = &e->prepared;
+	struct bwrap_options bwrap = {
+		.disable_userns = e->probe.disable_userns, .new_session = true, .env = &p->env};
+
+	if (prepare_plan(p, modes[e->probe.proc], err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->plan.notes.n; i++)
+		strvec_push(&e->result.notes, p->plan.notes.v[i]);
+	if (check_report_place(e, err) < 0)
+		return -1;
+	return bwrap_spell(&e->words, &p->plan, &p->policy, &bwrap, e->options.n_command, err);
+}
+
+/* Opens the data that words stand for, and lists what stays open. */
+static int open_data(struct exec *e, struct err *err)
+{
+	const struct options *options = &e->options;
+
+	e->fds = xcalloc(options->n_pass_fds + e->words.n_data, sizeof(*e->fds));
+	for (size_t i = 0; i < options->n_pass_fds; i++)
+		e->fds[e->n_fds++] = options->pass_fds[i];
+	for (size_t i = 0; i < e->words.n_data; i++) {
+		const struct bwrap_data *data = &e->words.data[i];
+		int fd = memfd_create("sbx-file", MFD_CLOEXEC);
+
+		if (fd < 0 || write_all(fd, data->data, data->len) < 0 ||
+			lseek(fd, 0, SEEK_SET) < 0)
+			return err_set(err, ERR_SETUP,
+				"cannot keep a file of the policy in memory: %s", strerror(errno));
+		e->fds[e->n_fds++] = fd;
+		free(e->words.words.v[data->word]);
+		e->words.words.v[data->word] = xasprintf("%d", fd);
+	}
+	return 0;
+}
+
+static void say_what_holds(struct exec *e)
+{
+	const struct policy *policy = &e->prepared.policy;
+	bool isolated = policy->network == NETWORK_NONE;
+	struct run_result *result = &e->result;
+
+	run_enforce(result, "filesystem", "policy", true, "mounts");
+	run_enforce(result, "network", isolated ? "none" : "host", isolated,
+		isolated ? "network namespace" : NULL);
+	if (!policy->nested_userns)
+		run_enforce(result, "nested_userns", "none", e->probe.disable_userns,
+			e->probe.disable_userns ? "user namespace limit" : NULL);
+	if (policy->wall_ms) {
+		CLEANUP_FREE char *wall = xasprintf("%" PRIu64 "ms", policy->wall_ms);
+
+		run_enforce(result, "wall", wall, true, "supervisor");
+	}
+}
+
+static int run(struct exec *e, enum run_phase *phase, struct err *err)
+{
+	const struct policy *policy = &e->prepared.policy;
+	struct run_spec spec;
+
+	*phase = PHASE_POLICY;
+	if (check_command_line(e, err) < 0 || prepare_policy(&e->prepared, &e->options, err) < 0)
+		return -1;
+	*phase = PHASE_PROBE;
+	if (probe_host(e, err) < 0)
+		return -1;
+	*phase = PHASE_PLAN;
+	if (make_plan(e, err) < 0)
+		return -1;
+	/* bwrap will search as this does; what is not to be found is known before anything runs. */
+	*phase = PHASE_EXEC;
+	if (command_check(&e->prepared.plan, e->prepared.tree, e->options.command[0],
+		    strvec_argv(&e->prepared.env), err) < 0)
+		return -1;
+	*phase = PHASE_SETUP;
+	restore_capabilities();
+	if (open_data(e, err) < 0)
+		return -1;
+	say_what_holds(e);
+	spec = (struct run_spec){
+		.bwrap = e->bwrap,
+		.words = &e->words.words,
+		.command = e->options.command,
+		.keep = e->fds,
+		.n_keep = e->n_fds,
+		.outer = e->probe.outer,
+		.direct = policy->stdio == STDIO_DIRECT,
+		.wall_ms = policy->wall_ms,
+	};
+	run_supervised(&spec, &e->result);
+	return 0;
+}
+
+/* Prints the error, if there is one, and writes the report; the exit code, which a report that cannot be
+ * written does not change. */
+static int conclude(struct exec *e)
+{
+	struct err err;
+
+	if (e->result.err.kind != ERR_NONE)
+		print_err(tool, &e->result.err);
+	if (e->report.fd >= 0 && report_write(&e->report, &e->result, &err) < 0)
+		print_err(tool, &err);
+	return e->result.exit_code;
+}
+
+int main(int argc, char **argv)
+{
+	struct exec e = {.report = {.dir = -1, .fd = -1}};
+	enum run_phase phase = PHASE_POLICY;
+	struct err err = {0};
+	int rc = stdio_reserve(&err);
+
+	if (rc == 0)
+		rc = options_parse(&e.options, TOOL_EXEC, argc, argv, &err);
+	if (rc == 0)
+		rc = run(&e, &phase, &err);
+	if (rc < 0)
+		run_refuse(&e.result, phase, &err);
+	rc = rc > 0 ? 0 : conclude(&e);
+	report_close(&e.report);
+	run_result_clear(&e.result);
+	bwrap_words_clear(&e.words);
+	free(e.fds);
+	free(e.bwrap);
+	prepared_clear(&e.prepared);
+	options_clear(&e.options);
+	return rc;
+}

@@ -1,0 +1,428 @@
+#include "run/launch.h"
+
+#include "base/mem.h"
+#include "run/stdio.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SHIM_STACK 65536
+
+enum step { STEP_GROUPS, STEP_PROCESS, STEP_MOUNTS, STEP_FDS, STEP_GUARD, STEP_EXEC };
+
+static const char *const step_names[] = {
+	[STEP_GROUPS] = "drop supplementary groups",
+	[STEP_PROCESS] = "make a process group that ends with its parent",
+	[STEP_MOUNTS] = "make the mounts private",
+	[STEP_FDS] = "hand over descriptors",
+	[STEP_GUARD] = "start a guard",
+	[STEP_EXEC] = "execute",
+};
+
+struct message {
+	enum step step;
+	int error;
+};
+
+/* All that the shim needs, made beforehand. */
+struct shim {
+	const struct launch_spec *spec;
+	char **argv;
+	int keep[3]; /* args, status, hold */
+	int go[2]; /* parent to shim: one byte when its ids are mapped; end-of-file = the parent died */
+	int message[2]; /* shim to parent: struct message; closed by exec */
+};
+
+static void send_message(const struct shim *shim, enum step step)
+{
+	struct message m = {.step = step, .error = errno};
+
+	if (write(shim->message[1], &m, sizeof(m)) < 0)
+		_exit(125);
+}
+
+static _Noreturn void shim_fail(const struct shim *shim, enum step step)
+{
+	send_message(shim, step);
+	_exit(125);
+}
+
+static int keep_open(int fd)
+{
+	return fcntl(fd, F_SETFD, 0);
+}
+
+static _Noreturn void shim_exec(const struct shim *shim)
+{
+	const struct launch_spec *spec = shim->spec;
+	char *no_environment[] = {NULL};
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int i = 0; i <= 2; i++)
+		if ((spec->stdio[i] == i ? keep_open(i) : dup2(spec->stdio[i], i)) < 0)
+			shim_fail(shim, STEP_FDS);
+	for (size_t i = 0; i < sizeof(shim->keep) / sizeof(shim->keep[0]); i++)
+		if (keep_open(shim->keep[i]) < 0)
+			shim_fail(shim, STEP_FDS);
+	for (size_t i = 0; i < spec->n_keep; i++)
+		if (keep_open(spec->keep[i]) < 0)
+			shim_fail(shim, STEP_FDS);
+	execve(spec->bwrap, shim->argv, no_environment);
+	shim_fail(shim, STEP_EXEC);
+}
+
+/* Kills and reaps all children, and what becomes a child by its parent's death, until none is left. */
+static void guard_sweep(void)
+{
+	char text[4096];
+	ssize_t n;
+	int fd;
+
+	do {
+		fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+		close(fd);
+		text[n > 0 ? n : 0] = '\0';
+		for (char *p = text, *end; *p; p = end + (*end == ' ')) {
+			long pid = strtol(p, &end, 10);
+
+			if (end == p)
+				break;
+			kill((pid_t)pid, SIGKILL);
+		}
+	} while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
+}
+
+/* Runs bwrap as a child and ends as it ended, when all is gone. SIGUSR1 means: kill everything. */
+static _Noreturn void guard(const struct shim *shim)
+{
+	siginfo_t info = {.si_pid = 0};
+	sigset_t set;
+	pid_t pid;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	pid = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -1 : fork();
+	if (pid < 0)
+		shim_fail(shim, STEP_GUARD);
+	if (pid == 0) {
+		pid_t parent = getppid();
+
+		if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+			shim_fail(shim, STEP_PROCESS);
+		if (getppid() != parent)
+			_exit(125);
+		shim_exec(shim);
+	}
+	close(shim->message[1]);
+	while (info.si_pid == 0 && sigwaitinfo(&set, NULL) != SIGUSR1)
+		waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+	if (info.si_pid == 0)
+		kill(pid, SIGKILL);
+	guard_sweep();
+	if (info.si_pid == 0 || info.si_code != CLD_EXITED)
+		kill(getpid(), SIGKILL);
+	_exit(info.si_status);
+}
+
+static int shim_main(void *arg)
+{
+	const struct shim *shim = arg;
+	bool outer = shim->spec->outer;
+	struct pollfd alive = {.fd = shim->go[0]};
+	char byte;
+
+	/* The death signal first: a parent that dies later takes the shim along, one that has died before
+	 * is seen by the hang-up, as its end of the pipe stays open until exec. */
+	if (prctl(PR_SET_PDEATHSIG, outer ? SIGKILL : SIGUSR1, 0, 0, 0) < 0)
+		shim_fail(shim, STEP_PROCESS);
+	close(shim->go[1]);
+	if (read(shim->go[0], &byte, 1) != 1 || poll(&alive, 1, 0) != 0)
+		_exit(125);
+	if (setpgid(0, 0) < 0)
+		shim_fail(shim, STEP_PROCESS);
+	if (outer && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		shim_fail(shim, STEP_MOUNTS);
+	if (setgroups(0, NULL) < 0)
+		send_message(shim, STEP_GROUPS);
+	if (!outer)
+		guard(shim);
+	shim_exec(shim);
+}
+
+/* Everything above 2 is closed by exec but what the shim opens again: descriptors that were inherited, and
+ * those that a library opened. */
+static int close_on_exec(struct err *err)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	if (!dir)
+		return err_set(err, ERR_SETUP, "cannot list /proc/self/fd: %s", strerror(errno));
+	while ((entry = readdir(dir))) {
+		int fd = (int)strtol(entry->d_name, NULL, 10);
+
+		if (fd > 2)
+			fcntl(fd, F_SETFD, FD_CLOEXEC);
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* bwrap's words on a sealed memfd: its number, or -1. */
+static int args_memfd(const struct launch_spec *spec, int status, int hold, struct err *err)
+{
+	CLEANUP_STRVEC struct strvec own = {0};
+	const struct strvec *parts[] = {spec->words, &own};
+	int fd = memfd_create("bwrap-args", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	strvec_push(&own, "--json-status-fd");
+	strvec_pushf(&own, "%d", status);
+	strvec_push(&own, "--block-fd");
+	strvec_pushf(&own, "%d", hold);
+	for (size_t p = 0; fd >= 0 && p < 2; p++)
+		for (size_t i = 0; i < parts[p]->n; i++)
+			if (write_all(fd, parts[p]->v[i], strlen(parts[p]->v[i]) + 1) < 0)
+				goto fail;
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0 ||
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) <
+			0)
+		goto fail;
+	return fd;
+fail:
+	err_set(err, ERR_SETUP, "cannot write bwrap's words to memory: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Writes to /proc/PID/name. 0 or -errno. */
+static int write_proc(pid_t pid, const char *name, const char *text)
+{
+	CLEANUP_FREE char *path = xasprintf("/proc/%d/%s", (int)pid, name);
+	CLEANUP_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : write_all(fd, text, strlen(text));
+}
+
+/* The caller is itself inside, and nobody else exists. */
+static int map_ids(pid_t pid, struct err *err)
+{
+	CLEANUP_FREE char *uids = xasprintf("%u %u 1\n", geteuid(), geteuid());
+	CLEANUP_FREE char *gids = xasprintf("%u %u 1\n", getegid(), getegid());
+	const char *const steps[][2] = {
+		{"setgroups", "deny\n"}, {"uid_map", uids}, {"gid_map", gids}};
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		int result = write_proc(pid, steps[i][0], steps[i][1]);
+
+		if (result < 0)
+			return err_set(err, ERR_SETUP, "cannot write %s of a user namespace: %s",
+				steps[i][0], strerror(-result));
+	}
+	return 0;
+}
+
+/* Clones the shim, into a user namespace only where it is needed. 0 or -1 with errno. */
+static int clone_shim(struct child *child, struct shim *shim, bool *user_namespace)
+{
+	_Alignas(16) char stack[SHIM_STACK];
+	int flags = SIGCHLD | CLONE_PIDFD | (shim->spec->outer ? CLONE_NEWPID | CLONE_NEWNS : 0);
+
+	child->pid = clone(shim_main, stack + sizeof(stack), flags, shim, &child->pidfd);
+	*user_namespace = child->pid < 0 && errno == EPERM && shim->spec->outer;
+	if (*user_namespace)
+		child->pid = clone(shim_main, stack + sizeof(stack), flags | CLONE_NEWUSER, shim,
+			&child->pidfd);
+	return child->pid < 0 ? -1 : 0;
+}
+
+static void note_groups(struct strvec *notes)
+{
+	gid_t groups[256];
+	int n = getgroups(sizeof(groups) / sizeof(groups[0]), groups);
+	char *list = xstrdup("");
+
+	for (int i = 0; i < n; i++) {
+		char *longer;
+
+		if (groups[i] == getegid())
+			continue;
+		longer = xasprintf("%s %u", list, groups[i]);
+		free(list);
+		list = longer;
+	}
+	if (n < 0)
+		strvec_push(notes,
+			"supplementary groups could not be dropped: the command has them all");
+	else if (*list)
+		strvec_pushf(notes, "supplementary groups could not be dropped: the command has%s",
+			list);
+	free(list);
+}
+
+/* Reads the shim's messages up to its exec. */
+static int await_exec(const struct shim *shim, struct strvec *notes, struct err *err)
+{
+	struct message m;
+	ssize_t n;
+
+	while ((n = read(shim->message[0], &m, sizeof(m))) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != sizeof(m))
+			return err_set(
+				err, ERR_SETUP, "cannot hear from the process that becomes bwrap");
+		if (m.step != STEP_GROUPS)
+			return err_set(err, ERR_SETUP, "cannot %s%s%s: %s", step_names[m.step],
+				m.step == STEP_EXEC ? " " : "",
+				m.step == STEP_EXEC ? shim->spec->bwrap : "", strerror(m.error));
+		note_groups(notes);
+	}
+	return 0;
+}
+
+/* The part with a running shim: child->pid and pidfd are set. */
+static int start_shim(struct child *child, struct shim *shim, bool user_namespace,
+	struct strvec *notes, struct err *err)
+{
+	int result = write_proc(child->pid, "oom_score_adj", "1000");
+
+	if (result < 0)
+		strvec_pushf(notes,
+			"the command is not marked as the first to end when memory runs out: %s",
+			strerror(-result));
+	if (user_namespace && map_ids(child->pid, err) < 0)
+		return -1;
+	close(shim->message[1]);
+	shim->message[1] = -1;
+	if (write_all(shim->go[1], "", 1) < 0)
+		return err_set(err, ERR_SETUP, "the process that becomes bwrap ended too early");
+	return await_exec(shim, notes, err);
+}
+
+static void close_pipe(int fds[2])
+{
+	for (int i = 0; i < 2; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+int launch(
+	struct child *child, const struct launch_spec *spec, struct strvec *notes, struct err *err)
+{
+	struct shim shim = {.spec = spec, .go = {-1, -1}, .message = {-1, -1}};
+	CLEANUP_STRVEC struct strvec argv = {0};
+	CLEANUP_CLOSE int args = -1;
+	int status[2] = {-1, -1};
+	bool user_namespace;
+	int result = -1;
+
+	child->outer = spec->outer;
+	child->hold[0] = child->hold[1] = -1;
+	if (pipe2(status, O_CLOEXEC) < 0 || fcntl(status[0], F_SETFL, O_NONBLOCK) < 0 ||
+		pipe2(child->hold, O_CLOEXEC) < 0 || pipe2(shim.go, O_CLOEXEC) < 0 ||
+		pipe2(shim.message, O_CLOEXEC) < 0) {
+		err_set(err, ERR_SETUP, "cannot make pipes: %s", strerror(errno));
+		goto out;
+	}
+	args = args_memfd(spec, status[1], child->hold[0], err);
+	if (args < 0 || close_on_exec(err) < 0)
+		goto out;
+	/* bwrap takes end-of-file for a go: a hold is one only where the parent's death ends everything. */
+	if (!spec->outer || !spec->hold)
+		launch_release(child);
+	strvec_push(&argv, "bwrap");
+	strvec_push(&argv, "--args");
+	strvec_pushf(&argv, "%d", args);
+	strvec_push(&argv, "--");
+	for (char *const *word = spec->command; *word; word++)
+		strvec_push(&argv, *word);
+	shim.argv = argv.v;
+	memcpy(shim.keep, (int[]){args, status[1], child->hold[0]}, sizeof(shim.keep));
+	if (clone_shim(child, &shim, &user_namespace) < 0) {
+		err_set(err, ERR_SETUP, "cannot make %s: %s",
+			spec->outer ? "namespaces" : "a process", strerror(errno));
+		goto out;
+	}
+	child->started = true;
+	child->status = status[0];
+	status[0] = -1;
+	result = start_shim(child, &shim, user_namespace, notes, err);
+out:
+	close_pipe(shim.go);
+	close_pipe(shim.message);
+	close_pipe(status);
+	if (!child->started)
+		close_pipe(child->hold);
+	else if (result < 0)
+		child_close(child);
+	return result;
+}
+
+void launch_release(struct child *child)
+{
+	/* The read end is open here too, so that this can neither fail nor raise SIGPIPE. */
+	child->released = write_all(child->hold[1], "", 1) == 0;
+}
+
+bool launch_taken(const struct child *child)
+{
+	int left = 1;
+
+	return child->released && ioctl(child->hold[0], FIONREAD, &left) == 0 && left == 0;
+}
+
+void launch_kill(const struct child *child)
+{
+	syscall(SYS_pidfd_send_signal, child->pidfd, child->outer ? SIGKILL : SIGUSR1, NULL, 0);
+}
+
+void launch_wait(struct child *child, int *code, int *status)
+{
+	siginfo_t info = {0};
+
+	while (waitid(P_PID, (id_t)child->pid, &info, WEXITED) < 0 && errno == EINTR)
+		;
+	*code = info.si_code;
+	*status = info.si_status;
+	child->pid = 0;
+}
+
+void child_close(struct child *child)
+{
+	int code, status;
+
+	if (!child->started)
+		return;
+	if (child->pid) {
+		launch_kill(child);
+		launch_wait(child, &code, &status);
+	}
+	close(child->pidfd);
+	close(child->status);
+	close_pipe(child->hold);
+	child->started = false;
+}

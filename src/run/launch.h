@@ -1,0 +1,64 @@
+/*
+ * Starting bwrap: the shim.
+ *
+ * A clone of this process, pid 1 of a pid and mount namespace of its own (and of a user namespace that
+ * maps only the caller, where CAP_SYS_ADMIN is missing), sets up what bwrap inherits and becomes bwrap. As
+ * the namespace's init its death, by whatever cause, ends everything below at once, a half-made sandbox
+ * included; it dies with its parent. Its mounts are private, so that a file system mounted on the host later
+ * does not appear inside. It allocates nothing and prints nothing; what fails in it comes back as a step
+ * and an errno.
+ *
+ * Where those namespaces cannot be made the shim stays as a guard instead: it starts bwrap as its child, is
+ * the reaper of all orphans below, and kills them all when its parent or bwrap ends. A killed guard leaves
+ * only bwrap's own --die-with-parent, and mounts stay connected to the host's: both are said in the notes.
+ */
+#ifndef SBX_RUN_LAUNCH_H
+#define SBX_RUN_LAUNCH_H
+
+#include "base/err.h"
+#include "base/strvec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct launch_spec {
+	const char *bwrap;          /* absolute path */
+	const struct strvec *words; /* bwrap's words without the command's; --json-status-fd and --block-fd
+				       are added, and all are handed over on a sealed memfd */
+	char *const *command;       /* NULL-terminated */
+	const int *stdio;           /* three descriptors that become 0, 1 and 2 */
+	const int *keep;            /* descriptors that stay open at their numbers: data that words name,
+				       and what the command is given */
+	size_t n_keep;
+	bool outer;                 /* make the outer namespaces */
+	bool hold;                  /* with outer: the command waits for launch_release */
+};
+
+/* A started bwrap. Zero-initialise; ended by child_close. */
+struct child {
+	bool started; /* the rest is valid */
+	bool outer;
+	pid_t pid;    /* the shim, which is bwrap (or the guard) now */
+	int pidfd;
+	int status;   /* bwrap's --json-status-fd, to read; does not block */
+	int hold[2];  /* the pipe of --block-fd */
+	bool released;
+};
+
+/* 0 when bwrap has been executed; notes gets what could not be done (groups, oom_score_adj). ERR_SETUP:
+ * nothing is left running. */
+int launch(struct child *child, const struct launch_spec *spec, struct strvec *notes, struct err *err);
+/* Lets a held command start. */
+void launch_release(struct child *child);
+/* Whether bwrap has taken the byte of launch_release: all mounts were made, and it went on to execute the
+ * command. */
+bool launch_taken(const struct child *child);
+/* Kills everything that was started. */
+void launch_kill(const struct child *child);
+/* Waits for the end of everything; waitid's si_code and si_status. */
+void launch_wait(struct child *child, int *code, int *status);
+/* Kills what still runs, waits for it and closes everything. */
+void child_close(struct child *child);
+
+#endif

@@ -1,0 +1,297 @@
+#include "run/probe.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "run/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A trial takes some 10 ms; one that takes longer than this hangs. */
+#define TRIAL_MS 10000
+
+/* Whether a file is a bwrap that nobody else could have put there. */
+static int check_bwrap(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_set(err, ERR_PROBE, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode) || access(path, X_OK) < 0)
+		return err_set(err, ERR_PROBE, "%s cannot be executed", path);
+	if (st.st_mode & (S_IWGRP | S_IWOTH)) {
+		err_set(err, ERR_PROBE, "%s is writable for others than its owner", path);
+		return err_hint(err, "chmod go-w %s", path);
+	}
+	if (st.st_uid != 0 && st.st_uid != geteuid()) {
+		err_set(err, ERR_PROBE, "%s belongs to uid %u, neither root nor you", path,
+			st.st_uid);
+		return err_hint(err, "name one to trust with --bwrap PATH");
+	}
+	return 0;
+}
+
+/* The bwrap that somebody named. */
+static int named_bwrap(const char *name, const char *who, char **path, struct err *err)
+{
+	if (*name != '/')
+		return err_set(err, ERR_PROBE, "%s: %s is not an absolute path", who, name);
+	*path = realpath(name, NULL);
+	if (!*path)
+		return err_set(err, ERR_PROBE, "%s: %s: %s", who, name, strerror(errno));
+	return check_bwrap(*path, err);
+}
+
+/* dir/bwrap with links followed, NULL when there is none. */
+static char *bwrap_in(const char *dir)
+{
+	CLEANUP_FREE char *name = path_join(dir, "bwrap");
+
+	return access(name, X_OK) == 0 ? realpath(name, NULL) : NULL;
+}
+
+static char *search_bwrap(const char *search)
+{
+	CLEANUP_FREE char *self = realpath("/proc/self/exe", NULL);
+	CLEANUP_FREE char *copy = xstrdup(search ? search : "");
+	char *next = copy, *dir, *path = NULL;
+
+	if (self) {
+		CLEANUP_FREE char *beside = path_parent(self);
+
+		path = bwrap_in(beside);
+	}
+	while (!path && (dir = strsep(&next, ":")))
+		if (*dir == '/')
+			path = bwrap_in(dir);
+	return path;
+}
+
+int probe_find_bwrap(const char *option, const char *environment, const char *search, char **path,
+	struct err *err)
+{
+	int result;
+
+	*path = NULL;
+	if (option) {
+		result = named_bwrap(option, "--bwrap", path, err);
+	} else if (environment) {
+		result = named_bwrap(environment, "$SBX_BWRAP", path, err);
+	} else if ((*path = search_bwrap(search))) {
+		result = check_bwrap(*path, err);
+	} else {
+		err_set(err, ERR_PROBE,
+			"bwrap is not installed: it is not in an absolute directory of PATH");
+		result = err_hint(err,
+			"install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap, "
+			"apk add bubblewrap), or name it with --bwrap PATH");
+	}
+	if (result < 0) {
+		free(*path);
+		*path = NULL;
+	}
+	return result;
+}
+
+/* An empty sandbox whose command does not exist: all that matters comes before its execution. */
+static void trial_words(struct strvec *words, const struct probe *try, bool network)
+{
+	strvec_pushl(words, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
+		"--unshare-cgroup-try", "--die-with-parent", "--new-session", NULL);
+	if (network)
+		strvec_push(words, "--unshare-net");
+	if (try->disable_userns)
+		strvec_push(words, "--disable-userns");
+	if (try->proc == PROBE_PROC_FRESH)
+		strvec_pushl(words, "--proc", "/proc", NULL);
+	if (try->proc == PROBE_PROC_BIND)
+		strvec_pushl(words, "--ro-bind", "/proc", "/proc", NULL);
+	strvec_pushl(words, "--remount-ro", "/", NULL);
+}
+
+/* Runs one trial; whether it worked. said gets the first line of what bwrap printed. */
+static bool trial(
+	const char *bwrap, const struct probe *try, bool network, char *said, size_t said_size)
+{
+	CLEANUP_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	CLEANUP_CLOSE int output = memfd_create("bwrap-says", MFD_CLOEXEC);
+	CLEANUP_STRVEC struct strvec words = {0}, notes = {0};
+	char *const command[] = {(char[]){"/nothing"}, NULL};
+	const int stdio[] = {null, null, output};
+	struct launch_spec spec = {
+		.bwrap = bwrap,
+		.words = &words,
+		.command = command,
+		.stdio = stdio,
+		.outer = try->outer,
+	};
+	struct child child = {0};
+	struct err err = {0};
+	bool worked = false;
+	ssize_t n;
+
+	trial_words(&words, try, network);
+	if (launch(&child, &spec, &notes, &err) < 0) {
+		snprintf(said, said_size, "%.500s", err.message);
+		return false;
+	}
+	if (poll(&(struct pollfd){.fd = child.pidfd, .events = POLLIN}, 1, TRIAL_MS) == 1)
+		worked = launch_taken(&child);
+	child_close(&child);
+	n = pread(output, said, said_size - 1, 0);
+	said[n > 0 ? n : 0] = '\0';
+	said[strcspn(said, "\n")] = '\0';
+	return worked;
+}
+
+/* Tries from the best to the least that would do: without the outer namespaces last. */
+static bool find_working(struct probe *probe, const struct probe_request *request, bool network,
+	char *said, size_t said_size)
+{
+	for (int i = 0; i < 8; i++) {
+		struct probe try = {
+			.outer = !(i & 4),
+			.proc = i & 2 ? PROBE_PROC_BIND : PROBE_PROC_FRESH,
+			.disable_userns = !(i & 1),
+		};
+		char text[512];
+
+		if (!request->fresh && !request->bind) {
+			if (i & 2)
+				continue;
+			try.proc = PROBE_PROC_NONE;
+		} else if (!(i & 2 ? request->bind : request->fresh)) {
+			continue;
+		}
+		if (i & 1 && !request->disable_userns)
+			continue;
+		try.disable_userns = try.disable_userns && request->disable_userns;
+		if (trial(request->bwrap, &try, network, text, sizeof(text))) {
+			*probe = try;
+			return true;
+		}
+		/* The first failure tells most: the later ones lack more. */
+		if (!*said)
+			snprintf(said, said_size, "%s", text);
+	}
+	return false;
+}
+
+/* The number in a file of /proc/sys; -1 when it is not there. */
+static long setting(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char text[32];
+	long value = -1;
+
+	if (!file)
+		return -1;
+	if (fgets(text, sizeof(text), file))
+		value = strtol(text, NULL, 10);
+	fclose(file);
+	return value;
+}
+
+/* Whether something is mounted over parts of /proc, as container engines do. */
+static bool proc_is_masked(void)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	CLEANUP_FREE char *line = NULL;
+	bool masked = false;
+	size_t size = 0;
+
+	while (file && !masked && getline(&line, &size, file) > 0)
+		masked = strstr(line, " /proc/") && !strstr(line, " /proc/sys/fs/binfmt_misc ");
+	if (file)
+		fclose(file);
+	return masked;
+}
+
+static void hint(struct err *err)
+{
+	if (setting("/proc/sys/user/max_user_namespaces") == 0)
+		err_hint(err,
+			"user namespaces are turned off: sysctl -w user.max_user_namespaces=15000");
+	else if (geteuid() != 0 && setting("/proc/sys/kernel/unprivileged_userns_clone") == 0)
+		err_hint(err, "user namespaces are for root only: sysctl -w "
+			      "kernel.unprivileged_userns_clone=1");
+	else if (geteuid() != 0 &&
+		 setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
+		err_hint(err, "AppArmor keeps user namespaces from programs without a profile: "
+			      "give bwrap one "
+			      "(\"userns,\" in /etc/apparmor.d/bwrap), or sysctl -w "
+			      "kernel.apparmor_restrict_unprivileged_userns=0");
+	else if (proc_is_masked() || access("/.dockerenv", F_OK) == 0 ||
+		 access("/run/.containerenv", F_OK) == 0)
+		err_hint(err,
+			"the container forbids it: start it with --security-opt seccomp=unconfined "
+			"(or a "
+			"profile that allows namespaces and mounts) and, for a fresh /proc, "
+			"--security-opt systempaths=unconfined (docker) or unmask=ALL (podman)");
+	else
+		err_hint(err, "user namespaces and mounts must be allowed for you: a seccomp "
+			      "filter, a security "
+			      "module or a chroot forbids them");
+}
+
+/* Why the best did not work, and what is needed did not either. */
+static int refuse(const struct probe_request *request, const char *said, struct err *err)
+{
+	struct probe_request less = *request;
+	char ignored[512] = "";
+	struct probe probe;
+
+	less.fresh = less.bind = false;
+	if (request->network && find_working(&probe, request, false, ignored, sizeof(ignored))) {
+		err_set(err, ERR_PROBE, "a network namespace cannot be made: %s", said);
+		return err_hint(err,
+			"allow network namespaces, or run with the host's network: --net host");
+	}
+	if ((request->fresh || request->bind) &&
+		find_working(&probe, &less, request->network, ignored, sizeof(ignored))) {
+		err_set(err, ERR_PROBE, "no /proc can be had (%s%s%s): %s",
+			request->fresh ? "fresh" : "",
+			request->fresh && request->bind ? ", bound" : "",
+			request->bind && !request->fresh ? "bound" : "", said);
+		if (request->fresh && !request->bind)
+			return err_hint(err,
+				"parts of /proc are masked here: --proc bind shows this /proc "
+				"read-only, host processes included; or unmask it (docker: "
+				"--security-opt "
+				"systempaths=unconfined, podman: --security-opt unmask=ALL)");
+		return err_hint(err, "run without: --proc none");
+	}
+	err_set(err, ERR_PROBE, "bwrap cannot make a sandbox here: %s", said);
+	hint(err);
+	return -1;
+}
+
+int probe_run(struct probe *probe, const struct probe_request *request, struct strvec *notes,
+	struct err *err)
+{
+	char said[512] = "";
+
+	if (!find_working(probe, request, request->network, said, sizeof(said)))
+		return refuse(request, said, err);
+	if (!probe->outer)
+		strvec_push(notes,
+			"no namespaces can be made around bwrap: a guard process ends the run's "
+			"processes, and file systems mounted on the host during the run can appear "
+			"inside");
+	if (request->fresh && request->bind && probe->proc == PROBE_PROC_BIND)
+		strvec_push(notes, "a fresh /proc cannot be mounted: /proc is the caller's, "
+				   "read-only, and shows "
+				   "the caller's processes");
+	if (request->disable_userns && !probe->disable_userns)
+		strvec_push(notes, "nested user namespaces cannot be disabled: covers below "
+				   "writable places can "
+				   "be undone");
+	return 0;
+}

@@ -1,0 +1,272 @@
+#include "run/report.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "run/stdio.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const phase_names[] = {
+	[PHASE_POLICY] = "policy",
+	[PHASE_PLAN] = "plan",
+	[PHASE_PROBE] = "probe",
+	[PHASE_SETUP] = "setup",
+	[PHASE_EXEC] = "exec",
+	[PHASE_RUN] = "run",
+};
+
+static const char *const outcome_names[] = {
+	[OUTCOME_REFUSED] = "refused",
+	[OUTCOME_NOT_FOUND] = "not-found",
+	[OUTCOME_NOT_EXECUTABLE] = "not-executable",
+	[OUTCOME_SETUP_FAILED] = "setup-failed",
+	[OUTCOME_COMPLETED] = "completed",
+	[OUTCOME_TIMEOUT] = "timeout",
+	[OUTCOME_CANCELLED] = "cancelled",
+	[OUTCOME_LOST] = "lost",
+};
+
+void run_result_clear(struct run_result *result)
+{
+	for (size_t i = 0; i < result->n_enforcement; i++)
+		free(result->enforcement[i].requested);
+	result->n_enforcement = 0;
+	strvec_clear(&result->notes);
+}
+
+void run_enforce(struct run_result *result, const char *name, const char *requested, bool enforced,
+	const char *by)
+{
+	result->enforcement[result->n_enforcement++] = (struct enforcement){
+		.name = name,
+		.requested = xstrdup(requested),
+		.enforced = enforced,
+		.by = by,
+	};
+}
+
+void run_refuse(struct run_result *result, enum run_phase phase, const struct err *err)
+{
+	result->phase = phase;
+	result->err = *err;
+	result->exit_code = 125;
+	result->outcome = phase == PHASE_SETUP ? OUTCOME_SETUP_FAILED : OUTCOME_REFUSED;
+	if (err->kind == ERR_USAGE) {
+		result->exit_code = 2;
+	} else if (err->kind == ERR_NOT_FOUND) {
+		result->exit_code = 127;
+		result->outcome = OUTCOME_NOT_FOUND;
+	} else if (err->kind == ERR_NOT_EXECUTABLE) {
+		result->exit_code = 126;
+		result->outcome = OUTCOME_NOT_EXECUTABLE;
+	}
+}
+
+static void add_text(json *object, const char *key, const char *text)
+{
+	if (text && *text)
+		json_add_string(object, key, text);
+	else
+		json_add_null(object, key);
+}
+
+static void add_enforcement(json *root, const struct run_result *result)
+{
+	json *all = json_add(root, "enforcement", json_new_object());
+
+	for (size_t i = 0; i < result->n_enforcement; i++) {
+		const struct enforcement *e = &result->enforcement[i];
+		json *one = json_add(all, e->name, json_new_object());
+
+		json_add_string(one, "requested", e->requested);
+		json_add_bool(one, "enforced", e->enforced);
+		add_text(one, "by", e->by);
+	}
+}
+
+static void add_error(json *root, const struct err *err)
+{
+	json *object;
+
+	if (err->kind == ERR_NONE) {
+		json_add_null(root, "error");
+		return;
+	}
+	object = json_add(root, "error", json_new_object());
+	json_add_string(object, "kind", err_kind_name(err->kind));
+	json_add_string(object, "message", err->message);
+	add_text(object, "hint", err->hint);
+	add_text(object, "at", err->at);
+}
+
+char *report_text(const struct run_result *result)
+{
+	CLEANUP_JSON json *root = json_new_object();
+	int signal = result->exit_code - 128;
+	CLEANUP_FREE char *text = NULL;
+	json *notes;
+
+	json_add_number(root, "sbx", 1);
+	json_add_string(root, "phase", phase_names[result->phase]);
+	json_add_string(root, "outcome", outcome_names[result->outcome]);
+	json_add_number(root, "exit_code", result->exit_code);
+	if (signal > 0 && signal <= SIGRTMAX)
+		json_add_number(root, "signal", signal);
+	else
+		json_add_null(root, "signal");
+	json_add_number(root, "duration_ms", (double)result->duration_ms);
+	add_enforcement(root, result);
+	json_add(root, "violations", json_new_array());
+	notes = json_add(root, "notes", json_new_array());
+	for (size_t i = 0; i < result->notes.n; i++)
+		json_add_string(notes, NULL, result->notes.v[i]);
+	add_error(root, &result->err);
+	text = json_print(root, true);
+	return xasprintf("%s\n", text);
+}
+
+static int open_fd(struct report *report, const char *number, const int *pass_fds,
+	size_t n_pass_fds, struct err *err)
+{
+	char *end;
+	long fd = strtol(number, &end, 10);
+	int flags = *number >= '0' && *number <= '9' && !*end && fd <= INT_MAX
+			    ? fcntl((int)fd, F_GETFL)
+			    : -1;
+
+	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || flags & O_PATH)
+		return err_set(err, ERR_USAGE, "--report fd:%s: not a descriptor open for writing",
+			number);
+	for (size_t i = 0; i < n_pass_fds; i++)
+		if (pass_fds[i] == fd)
+			return err_set(err, ERR_USAGE,
+				"--report fd:%s: the command has it too (--pass-fd)", number);
+	if (fd <= 2) {
+		err_set(err, ERR_USAGE, "--report fd:%s: the command has it too", number);
+		return err_hint(err, "use another descriptor: --report fd:3 3>&1");
+	}
+	report->fd = (int)fd;
+	return 0;
+}
+
+/* Walks to the directory of place, through no link. */
+static int open_parent(struct report *report, const char *place, struct err *err)
+{
+	CLEANUP_FREE char *copy = xstrdup(place);
+	char *slash = strrchr(copy, '/');
+	char *next = copy;
+	char link[64];
+
+	report->name = xstrdup(slash ? slash + 1 : copy);
+	report->dir = open(*copy == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (slash)
+		*slash = '\0';
+	while (slash && report->dir >= 0 && next) {
+		char *name = strsep(&next, "/");
+		int dir;
+
+		if (!*name)
+			continue;
+		dir = openat(report->dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (dir < 0 && errno == ENOTDIR) {
+			err_set(err, ERR_USAGE, "--report %s: %s is a link or no directory", place,
+				name);
+			return err_hint(err, "name the directory by its real path");
+		}
+		if (dir < 0)
+			return err_set(err, ERR_USAGE, "--report %s: %s: %s", place, name,
+				strerror(errno));
+		close(report->dir);
+		report->dir = dir;
+	}
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", report->dir);
+	report->path = realpath(link, NULL);
+	if (!report->path)
+		return err_set(err, ERR_USAGE, "--report %s: %s", place, strerror(errno));
+	return 0;
+}
+
+static int open_file(struct report *report, const char *place, struct err *err)
+{
+	uint64_t random;
+	struct stat st;
+
+	if (open_parent(report, place, err) < 0)
+		return -1;
+	if (!*report->name || strcmp(report->name, ".") == 0 || strcmp(report->name, "..") == 0)
+		return err_set(err, ERR_USAGE, "--report %s: not the name of a file", place);
+	if (fstatat(report->dir, report->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		!S_ISREG(st.st_mode)) {
+		err_set(err, ERR_USAGE, "--report %s: there is something that is no regular file",
+			place);
+		return err_hint(err, "for a device or a pipe: --report fd:3 3>%s", place);
+	}
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return err_set(err, ERR_SYSTEM, "cannot get random bytes: %s", strerror(errno));
+	report->temp = xasprintf(".sbx-report.%016" PRIx64, random);
+	/* A file without a name leaves nothing behind when we are killed; not every file system has it. */
+	report->fd = openat(report->dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+	if (report->fd < 0) {
+		report->fd = openat(report->dir, report->temp,
+			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		report->named = report->fd >= 0;
+	}
+	if (report->fd < 0)
+		return err_set(err, ERR_USAGE, "--report %s: cannot make a file there: %s", place,
+			strerror(errno));
+	return 0;
+}
+
+int report_open(struct report *report, const char *place, const int *pass_fds, size_t n_pass_fds,
+	struct err *err)
+{
+	if (strncmp(place, "fd:", 3) == 0)
+		return open_fd(report, place + 3, pass_fds, n_pass_fds, err);
+	return open_file(report, place, err);
+}
+
+int report_write(struct report *report, const struct run_result *result, struct err *err)
+{
+	CLEANUP_FREE char *text = report_text(result);
+	int error = write_all(report->fd, text, strlen(text));
+
+	if (error < 0)
+		return err_set(err, ERR_SYSTEM, "cannot write the report: %s", strerror(-error));
+	if (!report->temp)
+		return 0;
+	if (!report->named) {
+		CLEANUP_FREE char *self = xasprintf("/proc/self/fd/%d", report->fd);
+
+		report->named =
+			linkat(AT_FDCWD, self, report->dir, report->temp, AT_SYMLINK_FOLLOW) == 0;
+	}
+	if (!report->named || renameat(report->dir, report->temp, report->dir, report->name) < 0)
+		return err_set(err, ERR_SYSTEM, "cannot name the report %s/%s: %s", report->path,
+			report->name, strerror(errno));
+	report->named = false;
+	return 0;
+}
+
+void report_close(struct report *report)
+{
+	if (report->named)
+		unlinkat(report->dir, report->temp, 0);
+	if (report->fd >= 0)
+		close(report->fd);
+	if (report->dir >= 0)
+		close(report->dir);
+	free(report->path);
+	free(report->name);
+	free(report->temp);
+	*report = (struct report){.dir = -1, .fd = -1};
+}

@@ -1,0 +1,400 @@
+/*
+ * Theory of operation.
+ *
+ * The processes: sbx-exec (here) -> the shim, which is bwrap (pid 1 of the outer pid namespace) -> bwrap's
+ * child (pid 1 of the sandbox; leader of a session and process group of its own) -> the command, in that
+ * group. One poll loop sees everything: the shim's pidfd, a signalfd, bwrap's status pipe, the pumps of
+ * regular files, and a timeout to the next deadline.
+ *
+ * What ends a run. The first cause wins and is never replaced:
+ *  - the command ends: bwrap writes {"exit-code": N} on the status pipe. The shim is killed at once, and
+ *    with it whatever the command left in the background; nobody waits for pipes that strays hold.
+ *  - the wall limit: TERM to the command's group, a grace of a second, then KILL of everything.
+ *  - TERM or HUP to sbx-exec: the same with that signal. The outcome is "cancelled" and the exit code
+ *    128+n, whatever the command makes of the signal.
+ *  - INT or QUIT (a terminal's keys): passed on, and the run goes on, as an interpreter at its prompt does.
+ *    It counts as cancelled when the command then ends with 128+n. A second INT within the grace kills.
+ * A cause that comes before the command was let go (see "hold") kills at once: there is nobody to ask.
+ *
+ * How a run ended is judged by facts alone, never by bwrap's messages:
+ *  - exit-code 0..255: the command was executed and ended so. Another number: a process inside has written
+ *    to the eventfd of the sandbox's pid 1, which it may trace; the outcome is "lost".
+ *  - no exit-code, bwrap ended by a signal: "lost".
+ *  - no exit-code, bwrap ended by itself, the byte of --block-fd taken: all mounts were made, and executing
+ *    the command failed. No process inside can make it look so: the descriptor on which bwrap learns of the
+ *    exec is closed by it.
+ *  - the byte not taken: the set-up failed.
+ *
+ * The hold. bwrap's child reads a byte from --block-fd after all mounts are made and before it executes the
+ * command. It is sent when bwrap reports the child's pid; what has to be done from outside before the
+ * command starts has its place there.
+ *
+ * Signals go to the command's group, never to bwrap. The group's leader, the sandbox's pid 1, is protected by
+ * the kernel from all but KILL and STOP. Its pid here is found as the child of the shim (what bwrap reports
+ * is a pid of the outer namespace). TSTP is passed on as STOP: the group is an orphaned one, in which the
+ * kernel drops TSTP.
+ */
+#include "run/supervise.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "run/launch.h"
+#include "run/stdio.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GRACE_MS 1000
+#define NEVER INT64_MAX
+
+enum exit_state { EXIT_UNKNOWN, EXIT_KNOWN, EXIT_ODD };
+
+struct run {
+	const struct run_spec *spec;
+	struct run_result *result;
+	struct stdio io;
+	struct child child;
+	int signal_fd;
+	char status[1024]; /* an unfinished line of bwrap's status */
+	size_t status_len;
+	long child_pid; /* as bwrap says it; 0 = not yet */
+	enum exit_state exit_state;
+	int exit_code;
+	bool ending; /* a cause to end has been decided */
+	bool timeout;
+	int cancelled; /* the signal */
+	int keyed;     /* INT or QUIT that was passed on last */
+	int64_t keyed_at;
+	int64_t start, wall_at, kill_at; /* CLOCK_MONOTONIC, ms; NEVER */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* A child of parent, or 0. */
+static pid_t child_of(pid_t parent)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	pid_t found = 0;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		char text[512], *end;
+		CLEANUP_FREE char *path = NULL;
+		FILE *file;
+
+		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+			continue;
+		path = xasprintf("/proc/%s/stat", entry->d_name);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		/* "pid (name) S ppid": the name may hold anything, ")" included. */
+		text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+		end = strrchr(text, ')');
+		if (end && strlen(end) > 4 && strtol(end + 4, NULL, 10) == parent)
+			found = (pid_t)strtol(entry->d_name, NULL, 10);
+		fclose(file);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Sends a signal to the command's group; false when there is none yet. */
+static bool signal_command(const struct run *run, int sig)
+{
+	pid_t leader;
+
+	if (!run->child.released || !run->child_pid)
+		return false;
+	leader = run->child.outer ? child_of(run->child.pid) : (pid_t)run->child_pid;
+	/* Before its setsid it is still in bwrap's group. */
+	return leader > 0 && getpgid(leader) == leader && kill(-leader, sig) == 0;
+}
+
+/* Decides why the run ends, asks the command to, and sets the time to kill. */
+static void end_run(struct run *run, int sig)
+{
+	run->ending = true;
+	run->kill_at = signal_command(run, sig) ? now_ms() + GRACE_MS : 0;
+}
+
+static void handle_key(struct run *run, int sig)
+{
+	int64_t now = now_ms();
+	bool again = sig == SIGINT && run->keyed == SIGINT && now - run->keyed_at <= GRACE_MS;
+
+	run->keyed = sig;
+	run->keyed_at = now;
+	if (signal_command(run, sig) && !again)
+		return;
+	run->cancelled = sig;
+	run->ending = true;
+	run->kill_at = 0;
+}
+
+static void handle_signal(struct run *run, int sig)
+{
+	if (sig == SIGTSTP) {
+		signal_command(run, SIGSTOP);
+		raise(SIGSTOP);
+	} else if (sig == SIGTERM || sig == SIGHUP) {
+		if (run->ending)
+			return;
+		run->cancelled = sig;
+		end_run(run, sig);
+	} else if (sig == SIGINT || sig == SIGQUIT) {
+		if (!run->ending)
+			handle_key(run, sig);
+		else if (sig == SIGINT)
+			run->kill_at = 0;
+	} else {
+		signal_command(run, sig);
+	}
+}
+
+/* One line of bwrap's status: {"child-pid": N, ...} or {"exit-code": N}. */
+static void handle_status(struct run *run, const char *line, size_t len)
+{
+	struct err ignored;
+	CLEANUP_JSON json *doc = json_read(line, len, &ignored);
+	const json *pid = doc ? json_get(doc, "child-pid") : NULL;
+	const json *code = doc ? json_get(doc, "exit-code") : NULL;
+
+	if (pid && json_type(pid) == JSON_NUMBER) {
+		run->child_pid = (long)json_number(pid);
+		if (!run->child.released)
+			launch_release(&run->child);
+	}
+	if (code && json_type(code) == JSON_NUMBER) {
+		double n = json_number(code);
+
+		run->exit_state = n >= 0 && n <= 255 ? EXIT_KNOWN : EXIT_ODD;
+		run->exit_code = run->exit_state == EXIT_KNOWN ? (int)n : -1;
+		run->ending = true;
+		run->kill_at = 0;
+	}
+}
+
+static void read_status(struct run *run)
+{
+	char *end;
+	ssize_t n;
+
+	while ((n = read(run->child.status, run->status + run->status_len,
+			sizeof(run->status) - run->status_len)) > 0) {
+		run->status_len += (size_t)n;
+		while ((end = memchr(run->status, '\n', run->status_len))) {
+			size_t line = (size_t)(end - run->status) + 1;
+
+			handle_status(run, run->status, line);
+			run->status_len -= line;
+			memmove(run->status, run->status + line, run->status_len);
+		}
+	}
+}
+
+static void read_signals(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(run->signal_fd, &info, sizeof(info)) == sizeof(info))
+		handle_signal(run, (int)info.ssi_signo);
+}
+
+/* Acts on deadlines; the milliseconds until the next for poll. */
+static int check_time(struct run *run)
+{
+	int64_t now = now_ms(), next;
+
+	if (!run->ending && now >= run->wall_at) {
+		run->timeout = true;
+		end_run(run, SIGTERM);
+	}
+	if (now >= run->kill_at) {
+		run->kill_at = NEVER;
+		launch_kill(&run->child);
+	}
+	next = run->kill_at;
+	if (!run->ending && run->wall_at < next)
+		next = run->wall_at;
+	if (next == NEVER)
+		return -1;
+	next = next > now ? next - now : 0;
+	return next < 3600000 ? (int)next : 3600000;
+}
+
+/* Until the shim, and so everything, has ended. */
+static void loop(struct run *run)
+{
+	struct pollfd fds[6] = {
+		{.fd = run->child.pidfd, .events = POLLIN},
+		{.fd = run->signal_fd, .events = POLLIN},
+		{.fd = run->child.status, .events = POLLIN},
+	};
+
+	while (!fds[0].revents) {
+		for (size_t i = 0; i < run->io.n_pumps; i++) {
+			fds[3 + i].fd = run->io.pumps[i].pipe;
+			fds[3 + i].events = pump_events(&run->io.pumps[i]);
+		}
+		if (poll(fds, 3 + run->io.n_pumps, check_time(run)) < 0)
+			continue;
+		for (size_t i = 0; i < run->io.n_pumps; i++)
+			if (fds[3 + i].revents)
+				pump_step(&run->io.pumps[i]);
+		/* The status first: an end that has come is a cause before a signal that comes with it. */
+		if (fds[2].revents)
+			read_status(run);
+		if (fds[2].revents & (POLLHUP | POLLERR))
+			fds[2].fd = -1;
+		if (fds[1].revents)
+			read_signals(run);
+	}
+	read_status(run);
+	for (size_t i = 0; i < run->io.n_pumps; i++)
+		pump_drain(&run->io.pumps[i]);
+}
+
+static void finish(struct run *run, enum run_outcome outcome, int exit_code)
+{
+	run->result->phase = PHASE_RUN;
+	run->result->outcome = outcome;
+	run->result->exit_code = exit_code;
+}
+
+/* The command ended, or bwrap did, with nobody asking. */
+static void judge_natural(struct run *run, int code, int status)
+{
+	struct run_result *result = run->result;
+	struct err err = {0};
+
+	if (run->exit_state == EXIT_KNOWN) {
+		bool keyed = run->keyed && run->exit_code == 128 + run->keyed;
+
+		finish(run, keyed ? OUTCOME_CANCELLED : OUTCOME_COMPLETED, run->exit_code);
+	} else if (run->exit_state == EXIT_ODD) {
+		finish(run, OUTCOME_LOST, 125);
+		err_set(&result->err, ERR_SYSTEM, "the command's exit code was tampered with");
+	} else if (code != CLD_EXITED) {
+		finish(run, OUTCOME_LOST, 125);
+		err_set(&result->err, ERR_SYSTEM, "bwrap was ended by signal %d", status);
+		err_hint(&result->err, "it was killed from outside, or memory ran out");
+	} else if (launch_taken(&run->child)) {
+		err_set(&err, ERR_NOT_EXECUTABLE, "%s could not be executed in the sandbox",
+			run->spec->command[0]);
+		err_hint(&err, "bwrap's own message is above");
+		run_refuse(result, PHASE_EXEC, &err);
+	} else {
+		err_set(&err, ERR_SETUP, "bwrap could not make the sandbox (exit code %d)", status);
+		err_hint(&err, "bwrap's own message is above");
+		run_refuse(result, PHASE_SETUP, &err);
+	}
+}
+
+static void judge(struct run *run)
+{
+	struct run_result *result = run->result;
+	int code, status;
+
+	launch_wait(&run->child, &code, &status);
+	result->duration_ms = now_ms() - run->start;
+	if (run->timeout)
+		finish(run, OUTCOME_TIMEOUT, 124);
+	else if (run->cancelled)
+		finish(run, OUTCOME_CANCELLED, 128 + run->cancelled);
+	else
+		judge_natural(run, code, status);
+	for (size_t i = 0; i < run->io.n_pumps; i++) {
+		const struct pump *pump = &run->io.pumps[i];
+
+		if (!pump->error)
+			continue;
+		finish(run, OUTCOME_LOST, 125);
+		err_set(&result->err, ERR_SYSTEM, "cannot write to standard %s: %s",
+			pump->stream == 1 ? "output" : "error", strerror(pump->error));
+	}
+}
+
+/* Blocks and listens to what is passed on. */
+static int take_signals(struct run *run, struct err *err)
+{
+	static const int always[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
+	static const int unless_ignored[] = {SIGINT, SIGHUP, SIGQUIT};
+	sigset_t set;
+	struct sigaction action;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+		sigaddset(&set, always[i]);
+	for (size_t i = 0; i < sizeof(unless_ignored) / sizeof(unless_ignored[0]); i++)
+		if (sigaction(unless_ignored[i], NULL, &action) == 0 &&
+			action.sa_handler != SIG_IGN)
+			sigaddset(&set, unless_ignored[i]);
+	/* A pump's write then fails instead. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (run->signal_fd < 0)
+		return err_set(err, ERR_SYSTEM, "cannot listen to signals: %s", strerror(errno));
+	return 0;
+}
+
+static int start(struct run *run, struct err *err)
+{
+	const struct run_spec *spec = run->spec;
+	struct launch_spec launched = {
+		.bwrap = spec->bwrap,
+		.words = spec->words,
+		.command = spec->command,
+		.stdio = run->io.fds,
+		.keep = spec->keep,
+		.n_keep = spec->n_keep,
+		.outer = spec->outer,
+		.hold = true,
+	};
+
+	if (stdio_open(&run->io, spec->direct, err) < 0)
+		return -1;
+	run->start = now_ms();
+	run->wall_at = spec->wall_ms && spec->wall_ms < INT64_MAX / 2
+			       ? run->start + (int64_t)spec->wall_ms
+			       : NEVER;
+	run->kill_at = NEVER;
+	if (launch(&run->child, &launched, &run->result->notes, err) < 0)
+		return -1;
+	stdio_started(&run->io);
+	return 0;
+}
+
+void run_supervised(const struct run_spec *spec, struct run_result *result)
+{
+	struct run run = {.spec = spec, .result = result, .io = STDIO_INIT, .signal_fd = -1};
+	struct err err = {0};
+
+	if (take_signals(&run, &err) < 0 || start(&run, &err) < 0) {
+		run_refuse(result, PHASE_SETUP, &err);
+	} else {
+		loop(&run);
+		judge(&run);
+	}
+	child_close(&run.child);
+	stdio_close(&run.io);
+	if (run.signal_fd >= 0)
+		close(run.signal_fd);
+}

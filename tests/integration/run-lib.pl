@@ -1,0 +1,80 @@
+# What the tests of sbx-exec's running part share: runs in the background, and the processes that a run leaves.
+use strict;
+use warnings;
+use FindBin;
+use JSON::PP ();
+require "$FindBin::Bin/lib.pl";
+
+our ($top, $EXEC);
+
+# Starts sbx-exec as a caller: start($who, [OPTION..., '--', COMMAND...], before => sub {in the child}). Its standard
+# output is {out}, its standard error goes to a file. {in} is its standard input.
+sub start {
+	my ($who, $args, %how) = @_;
+	pipe my $out, my $out_w or die;
+	pipe my $in_r, my $in or die;
+	my $errors = "$top/errors.$$." . int rand 1e9;
+	my $pid = fork // die;
+	if (!$pid) {
+		POSIX::dup2(fileno $in_r, 0);
+		POSIX::dup2(fileno $out_w, 1);
+		open STDERR, '>', $errors or die;
+		$SIG{$_} = 'DEFAULT' for qw(INT QUIT HUP PIPE);
+		become($who);
+		chdir "$who->{home}/project" or die;
+		%ENV = (HOME => $who->{home}, PATH => $ENV{PATH}, LANG => 'C', %{$how{env} || {}});
+		$how{before}->() if $how{before};
+		exec $EXEC, @$args or POSIX::_exit(99);
+	}
+	close $out_w;
+	close $in_r;
+	return {pid => $pid, out => $out, in => $in, errors => $errors};
+}
+
+# The next line of its output.
+sub line {
+	my ($run) = @_;
+	my $line = readline $run->{out};
+	chomp $line if defined $line;
+	return $line;
+}
+
+# Waits for its end, a minute at most: the exit code, or -signal.
+sub finish {
+	my ($run) = @_;
+	my $code;
+	local $SIG{ALRM} = sub { kill 'KILL', $run->{pid} };
+	alarm 60;
+	waitpid $run->{pid}, 0;
+	alarm 0;
+	$run->{err} = slurp($run->{errors});
+	return $? & 127 ? -($? & 127) : $? >> 8;
+}
+
+# The processes whose command line holds text (or, of a probe's trial, that of its command), once they have had time
+# to go: what is left after ten seconds.
+sub left {
+	my ($text) = @_;
+	my @left;
+	for (1 .. 100) {
+		@left = grep {
+			my $line = slurp($_) // '';
+			(index($line, $text) >= 0 || $line =~ m{^bwrap\0--args\0\d+\0--\0/nothing\0$}) && !m{^/proc/$$/};
+		} glob '/proc/[0-9]*/cmdline';
+		last if !@left;
+		select undef, undef, undef, 0.1;
+	}
+	return map { s/\0/ /gr } map { slurp($_) // '' } @left;
+}
+
+# A run with a report: what run gives, and the report.
+sub reported {
+	my ($who, $args, %how) = @_;
+	my $file = "$who->{home}/report.json";
+	my $got = run($who, [$EXEC, '--report', $file, @$args], %how);
+	my $text = slurp($file);
+	unlink $file;
+	return ($got, $text ? JSON::PP->new->utf8->decode($text) : {});
+}
+
+1;

@@ -1,0 +1,41 @@
+#!/usr/bin/perl
+# What sbx-exec makes of a host that allows less.
+use strict;
+use warnings;
+use FindBin;
+use Test::More;
+BEGIN { require "$FindBin::Bin/run-lib.pl" }
+our ($top, $EXEC);
+
+# A namespace of the test's own; then the command.
+my @masked = ('unshare', '-m', '--propagation', 'private', 'sh', '-c',
+	'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$@"', 'sh');
+my @no_userns = ('unshare', '-Ur', 'sh', '-c', 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', 'sh');
+my ($who) = callers();
+
+SKIP: {
+	skip 'needs root', 9 if $>;
+	my @report = ('--report', "$top/report.json");
+	my $got = run($who, [@masked, $EXEC, @report, '--', 'sh', '-c', 'test -e /proc/self && echo there; : > /proc/sys/kernel/core_pattern']);
+	my $report = JSON::PP->new->decode(slurp("$top/report.json"));
+	is($got->{out}, "there\n", 'masked /proc: the bound one is there');
+	like($got->{err}, qr/Read-only file system/, 'masked /proc: and read-only');
+	like("@{$report->{notes}}", qr{a fresh /proc cannot be mounted}, 'masked /proc: the report says so');
+	ok(!$report->{enforcement}{nested_userns}{enforced}, 'masked /proc: user namespaces that cannot be disabled are not claimed to be');
+	$got = run($who, [@masked, $EXEC, '--proc', 'fresh', '--', 'true']);
+	is($got->{code}, 125, 'masked /proc: a fresh one is refused');
+	like($got->{err}, qr/^sbx-exec: no \/proc can be had.*\nsbx-exec: hint: .*--proc bind/, 'masked /proc: with a remedy');
+	is(run($who, [@masked, $EXEC, '--proc', 'bind', '--', 'true'])->{code}, 0, 'masked /proc: --proc bind');
+	is(run($who, [@masked, $EXEC, '--proc', 'none', '--', 'true'])->{code}, 0, 'masked /proc: --proc none');
+	is(run($who, [$EXEC, '--proc', 'fresh', '--', 'sh', '-c', ': > /proc/sys/kernel/core_pattern'])->{code}, 2,
+		'fresh /proc: its machine-wide part is read-only');
+}
+SKIP: {
+	skip 'no user namespaces', 2 if run($who, ['unshare', '-Ur', 'true'])->{code};
+	my $got = run($who, [@no_userns, $EXEC, '--', 'touch', "$who->{home}/ran"]);
+	is("$got->{code} $got->{out}", '125 ', 'no user namespaces: no run');
+	like($got->{err}, qr/^sbx-exec: bwrap cannot make a sandbox here.*\nsbx-exec: hint: user namespaces are turned off/,
+		'no user namespaces: one message with the reason');
+	ok(!-e "$who->{home}/ran", 'no user namespaces: nothing ran');
+}
+done_testing();

@@ -1,0 +1,156 @@
+/*
+ * The report: what it says, and where it may stand.
+ */
+#include "base/json.h"
+#include "base/mem.h"
+#include "lib/tap.h"
+#include "run/report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static json *read_report(const struct run_result *result)
+{
+	CLEANUP_FREE char *text = report_text(result);
+	struct err err;
+
+	return json_read(text, strlen(text), &err);
+}
+
+static const char *text_of(const json *object, const char *key)
+{
+	const json *value = object ? json_get(object, key) : NULL;
+
+	return value && json_type(value) == JSON_STRING ? json_string(value) : NULL;
+}
+
+static void test_text(void)
+{
+	struct run_result result = {
+		.phase = PHASE_RUN, .outcome = OUTCOME_COMPLETED, .exit_code = 137};
+	CLEANUP_JSON json *doc = NULL, *refused = NULL;
+	const json *network;
+	struct err err;
+
+	run_enforce(&result, "network", "none", true, "network namespace");
+	strvec_push(&result.notes, "bytes \xff\x1b[0m \"quoted\"");
+	doc = read_report(&result);
+	ok(doc != NULL, "a report is valid JSON, whatever bytes a note has");
+	is_str(text_of(doc, "outcome"), "completed", "outcome");
+	is_str(text_of(doc, "phase"), "run", "phase");
+	is_int((int)json_number(json_get(doc, "signal")), 9, "137 is likely signal 9");
+	ok(json_type(json_get(doc, "error")) == JSON_NULL, "no error");
+	network = json_get(json_get(doc, "enforcement"), "network");
+	is_str(text_of(network, "by"), "network namespace", "enforced, and by what");
+	ok(json_bool(json_get(network, "enforced")), "enforced");
+
+	err_set(&err, ERR_NOT_FOUND, "x is not found");
+	err_hint(&err, "look elsewhere");
+	run_refuse(&result, PHASE_EXEC, &err);
+	refused = read_report(&result);
+	is_str(text_of(refused, "outcome"), "not-found", "a command that is missing");
+	is_int((int)json_number(json_get(refused, "exit_code")), 127, "127");
+	is_str(text_of(json_get(refused, "error"), "hint"), "look elsewhere", "with the hint");
+	ok(json_type(json_get(refused, "signal")) == JSON_NULL, "127 is no signal");
+	run_result_clear(&result);
+}
+
+static void test_exit_codes(void)
+{
+	static const struct {
+		enum err_kind kind;
+		enum run_phase phase;
+		int exit_code;
+		enum run_outcome outcome;
+	} rows[] = {
+		{ERR_USAGE, PHASE_POLICY, 2, OUTCOME_REFUSED},
+		{ERR_POLICY, PHASE_POLICY, 125, OUTCOME_REFUSED},
+		{ERR_PLAN, PHASE_PLAN, 125, OUTCOME_REFUSED},
+		{ERR_PROBE, PHASE_PROBE, 125, OUTCOME_REFUSED},
+		{ERR_SETUP, PHASE_SETUP, 125, OUTCOME_SETUP_FAILED},
+		{ERR_NOT_EXECUTABLE, PHASE_EXEC, 126, OUTCOME_NOT_EXECUTABLE},
+		{ERR_NOT_FOUND, PHASE_EXEC, 127, OUTCOME_NOT_FOUND},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct run_result result = {0};
+		struct err err;
+
+		err_set(&err, rows[i].kind, "message");
+		run_refuse(&result, rows[i].phase, &err);
+		is_int(result.exit_code, rows[i].exit_code, "exit code of %s",
+			err_kind_name(rows[i].kind));
+		is_int(result.outcome, rows[i].outcome, "outcome of %s",
+			err_kind_name(rows[i].kind));
+	}
+}
+
+/* 0 when the place can be opened, -1 for a usage error. */
+static int try_place(const char *place, const int *pass_fds, size_t n)
+{
+	struct report report = {.dir = -1, .fd = -1};
+	struct err err = {0};
+	int result = report_open(&report, place, pass_fds, n, &err);
+
+	report_close(&report);
+	return result < 0 && err.kind != ERR_USAGE ? -2 : result;
+}
+
+static void test_places(void)
+{
+	struct run_result result = {.phase = PHASE_RUN, .outcome = OUTCOME_COMPLETED};
+	struct report report = {.dir = -1, .fd = -1};
+	char dir[] = "/tmp/sbx-test-report.XXXXXX";
+	CLEANUP_FREE char *number = NULL;
+	struct err err = {0};
+	struct stat st;
+	int fds[2];
+
+	if (!ok(mkdtemp(dir) && chdir(dir) == 0 && mkdir("real", 0755) == 0 &&
+			    symlink("real", "link") == 0 && symlink("/nowhere", "dangling") == 0 &&
+			    mkfifo("fifo", 0600) == 0 && pipe(fds) == 0,
+		    "a directory to test in"))
+		return;
+	number = xasprintf("fd:%d", fds[1]);
+	is_int(try_place("real/r", NULL, 0), 0, "a new file in a directory");
+	is_int(try_place("./real/../r", NULL, 0), 0, "dots on the way");
+	is_int(try_place("link/r", NULL, 0), -1, "a link on the way");
+	is_int(try_place("dangling", NULL, 0), -1, "a link at the end");
+	is_int(try_place("fifo", NULL, 0), -1, "a FIFO");
+	is_int(try_place("real", NULL, 0), -1, "a directory");
+	is_int(try_place("real/", NULL, 0), -1, "no name");
+	is_int(try_place("none/r", NULL, 0), -1, "no directory");
+	is_int(try_place("fd:1", NULL, 0), -1, "the command's own output");
+	is_int(try_place("fd:", NULL, 0), -1, "no number");
+	is_int(try_place("fd:999", NULL, 0), -1, "not open");
+	is_int(try_place("fd:4294967299", NULL, 0), -1, "a number out of range");
+	is_int(try_place(number, &fds[1], 1), -1, "a descriptor that the command has too");
+
+	is_int(report_open(&report, "real/r", NULL, 0, &err), 0, "opened");
+	is_int(lstat("real/r", &st), -1, "the name is not there before the end");
+	is_int(report_write(&report, &result, &err), 0, "written");
+	ok(lstat("real/r", &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0,
+		"then it is, and whole");
+	report_close(&report);
+	ok(unlink("real/r") == 0 && rmdir("real") == 0, "and nothing else is left beside it");
+	ok(unlink("link") == 0 && unlink("dangling") == 0 && unlink("fifo") == 0 && rmdir(dir) == 0,
+		"nor above");
+
+	is_int(report_open(&report, number, NULL, 0, &err), 0, "a descriptor");
+	is_int(report_write(&report, &result, &err), 0, "is written to");
+	report_close(&report);
+	close(fds[0]);
+}
+
+int main(void)
+{
+	test_text();
+	test_exit_codes();
+	test_places();
+	return done_testing();
+}
