@@ -130,8 +130,8 @@ static const char *search_path(char *const *env)
 	return "/bin:/usr/bin"; /* glibc's when PATH is unset */
 }
 
-int command_find(const struct plan *plan, const struct tree *tree, const char *name,
-	char *const *env, char **path, struct err *err)
+int command_check(const struct plan *plan, const struct tree *tree, const char *name,
+	char *const *env, struct err *err)
 {
 	const char *dirs = search_path(env);
 	struct err first = {0};
@@ -139,10 +139,7 @@ int command_find(const struct plan *plan, const struct tree *tree, const char *n
 	if (strchr(name, '/')) {
 		CLEANUP_FREE char *whole = absolute(plan, name);
 
-		if (check_executable(plan, tree, whole, 0, err) < 0)
-			return -1;
-		*path = xstrdup(whole);
-		return 0;
+		return check_executable(plan, tree, whole, 0, err);
 	}
 	for (const char *p = dirs; *name && *p; p += *p == ':') {
 		size_t len = strcspn(p, ":");
@@ -151,12 +148,9 @@ int command_find(const struct plan *plan, const struct tree *tree, const char *n
 		CLEANUP_FREE char *whole = path_join(dir, name);
 
 		p += len;
-		if (check_executable(plan, tree, whole, 0, err) == 0) {
-			*path = xstrdup(whole);
+		if (check_executable(plan, tree, whole, 0, err) == 0)
 			return 0;
-		}
-		/* As execvp: what is there and cannot be executed is remembered, and the search
-		 * goes on. */
+		/* As execvp: what is there and cannot be executed is remembered, and the search goes on. */
 		if (err->kind == ERR_NOT_EXECUTABLE && first.kind == ERR_NONE)
 			first = *err;
 	}

@@ -9,12 +9,11 @@
 #include "plan/plan.h"
 #include "plan/tree.h"
 
-/* Finds name as execvp would inside: through the PATH of env (NAME=VALUE, NULL-terminated) when
- * it has no slash, else from plan->cwd. Checks permission to execute, the script's interpreter
- * and the program's loader. On success *path is the sandbox path to execute (free with free()).
- * ERR_NOT_FOUND (exit 127) or ERR_NOT_EXECUTABLE (exit 126), with the reason and, for a hidden
- * command, the rule that hides it. */
-int command_find(const struct plan *plan, const struct tree *tree, const char *name,
-	char *const *env, char **path, struct err *err);
+/* Looks for name as execvp would inside: through the PATH of env (NAME=VALUE, NULL-terminated) when
+ * it has no slash, else from plan->cwd. Checks permission to execute, the script's interpreter and
+ * the program's loader. 0, or ERR_NOT_FOUND (exit 127) or ERR_NOT_EXECUTABLE (exit 126) with the
+ * reason and, for a hidden command, the rule that hides it. */
+int command_check(const struct plan *plan, const struct tree *tree, const char *name,
+	char *const *env, struct err *err);
 
 #endif

@@ -27,24 +27,22 @@ static const char policy_text[] =
 static struct plan plan;
 static struct tree *tree;
 
-static void find(const char *name, const char *path_var, const char *want)
+static void find(const char *name, const char *path_var)
 {
 	char *env[] = {(char *)path_var, NULL};
-	CLEANUP_FREE char *path = NULL;
 	struct err err = {0};
 
-	command_find(&plan, tree, name, env, &path, &err);
-	is_str(path, want, "%s is found", name);
+	if (!is_int(command_check(&plan, tree, name, env, &err), 0, "%s is found", name))
+		diag("%s", err.message);
 }
 
 static void refuse(const char *name, const char *path_var, enum err_kind kind, const char *message,
 	const char *hint)
 {
 	char *env[] = {(char *)path_var, NULL};
-	CLEANUP_FREE char *path = NULL;
 	struct err err = {0};
 
-	is_int(command_find(&plan, tree, name, env, &path, &err), -1, "%s is refused", name);
+	is_int(command_check(&plan, tree, name, env, &err), -1, "%s is refused", name);
 	is_int(err.kind, kind, "%s: the kind", name);
 	is_str(err.message, message, "%s: the message", name);
 	if (!ok(strstr(err.hint, hint) != NULL, "%s: the hint", name))
@@ -65,12 +63,12 @@ int main(void)
 		diag("%s", err.message);
 		return 1;
 	}
-	find("sh", "PATH=/opt/bin:/usr/bin", "/usr/bin/sh");
-	find("sh", "X=y", "/bin/sh");
-	find("/bin/sh", "PATH=", "/bin/sh");
-	find("./link", "PATH=", "/srv/p/./link");
-	find("script", "PATH=/bin", "/bin/script");
-	find("both", "PATH=/usr/bin:/opt/bin", "/opt/bin/both");
+	find("sh", "PATH=/opt/bin:/usr/bin");
+	find("sh", "X=y");
+	find("/bin/sh", "PATH=");
+	find("./link", "PATH=");
+	find("script", "PATH=/bin");
+	find("both", "PATH=/usr/bin:/opt/bin");
 	refuse("nosuch", "PATH=/usr/bin", ERR_NOT_FOUND,
 		"nosuch is not found in the sandbox (PATH=/usr/bin)", "--inherit PATH");
 	refuse("", "PATH=/usr/bin", ERR_NOT_FOUND, " is not found in the sandbox (PATH=/usr/bin)",
