@@ -11,7 +11,7 @@ for my $who (callers()) {
 	my $name = $who->{name};
 	my @fresh = ('--proc', 'fresh');
 	my $got = run($who, [$EXEC, @fresh, '--', 'cat', '/proc/1/cmdline'], env => {SECRET => 'secret'});
-	like($got->{out}, qr{^bwrap\0--args\0\d+\0--\0\S*/cat\0/proc/1/cmdline\0$}, "$name: bwrap's command line has the command alone");
+	like($got->{out}, qr{^bwrap\0--args\0\d+\0--\0cat\0/proc/1/cmdline\0$}, "$name: bwrap's command line has the command alone");
 	$got = run($who, [$EXEC, @fresh, '--env', 'MY_OWN=value', '--', 'cat', '/proc/1/environ'], env => {SECRET => 'secret'});
 	is("$got->{code} $got->{out}", '0 ', "$name: bwrap's environment is empty");
 	$got = run($who, [$EXEC, @fresh, '--env', 'MY_OWN=value', '--', 'env'], env => {SECRET => 'secret'});
