@@ -51,3 +51,20 @@ const char *err_kind_name(enum err_kind kind)
 
 	return names[kind];
 }
+
+const char *err_hint_text(const struct err *err)
+{
+	static const char *const general[] = {
+		[ERR_NONE] = "",
+		[ERR_USAGE] = "--help lists the options",
+		[ERR_POLICY] = "sbx-policy(5) describes the language",
+		[ERR_PLAN] = "sbx-policy(5) says what rules may ask for",
+		[ERR_PROBE] = "name a bwrap that can be used with --bwrap PATH",
+		[ERR_SETUP] = "nothing was run; sbx-exec(1) says what a run needs",
+		[ERR_NOT_FOUND] = "sbx-plan --print shows what the sandbox has",
+		[ERR_NOT_EXECUTABLE] = "sbx-plan --print shows what the sandbox has",
+		[ERR_SYSTEM] = "the system refused: see its limits and its log",
+	};
+
+	return *err->hint ? err->hint : general[err->kind];
+}

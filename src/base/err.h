@@ -32,6 +32,9 @@ int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 int err_hint(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int err_at(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The hint, or, for an error that came without one, where its kind is explained. */
+const char *err_hint_text(const struct err *err);
+
 /* The word for a kind in reports: "policy", "plan", "not-found" ... */
 const char *err_kind_name(enum err_kind kind);
 

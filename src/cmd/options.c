@@ -492,9 +492,9 @@ void print_err(const char *tool, const struct err *err)
 	}
 	print_escaped(err->message);
 	putc('\n', stderr);
-	if (*err->hint) {
+	if (*err_hint_text(err)) {
 		fprintf(stderr, "%s: hint: ", tool);
-		print_escaped(err->hint);
+		print_escaped(err_hint_text(err));
 		putc('\n', stderr);
 	}
 }

@@ -30,8 +30,8 @@ struct options {
 	char *report;             /* sbx-exec --report: FILE or "fd:N", or NULL */
 	int *pass_fds;            /* sbx-exec --pass-fd */
 	size_t n_pass_fds;
-	enum plan_output output;  /* sbx-plan */
-	char **command;           /* NULL-terminated, inside argv; may be empty */
+	enum plan_output output; /* sbx-plan */
+	char **command;          /* NULL-terminated, inside argv; may be empty */
 	size_t n_command;
 };
 

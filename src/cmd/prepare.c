@@ -94,12 +94,18 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, struct err *err)
 	return check_cwd(p, err);
 }
 
-void prepared_clear(struct prepared *p)
+void prepared_plan_clear(struct prepared *p)
 {
 	tree_live_free(p->tree);
+	p->tree = NULL;
 	plan_clear(&p->plan);
-	policy_clear(&p->policy);
 	strvec_clear(&p->env);
+}
+
+void prepared_clear(struct prepared *p)
+{
+	prepared_plan_clear(p);
+	policy_clear(&p->policy);
 	free(p->home);
 	free(p->home_real);
 	free(p->cwd);

@@ -26,6 +26,8 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 /* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. Notes of the
  * environment are in plan.notes too. */
 int prepare_plan(struct prepared *p, enum proc_mode proc, struct err *err);
+/* Drops what prepare_plan made, so that it can be called again. */
+void prepared_plan_clear(struct prepared *p);
 void prepared_clear(struct prepared *p);
 
 #endif

@@ -20,10 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 static const char tool[] = "sbx-exec";
+
+/* Descriptors that a run needs besides one for each source. */
+#define SPARE_FDS 64
 
 /* One run from the command line to its end. */
 struct exec {
@@ -148,6 +152,13 @@ static int check_report_place(struct exec *e, struct err *err)
 	return 0;
 }
 
+static rlim_t fd_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
 static int make_plan(struct exec *e, struct err *err)
 {
 	static const enum proc_mode modes[] = {
@@ -161,34 +172,60 @@ static int make_plan(struct exec *e, struct err *err)
 
 	if (prepare_plan(p, modes[e->probe.proc], err) < 0)
 		return -1;
-	for (size_t i = 0; i < p->plan.notes.n; i++)
-		strvec_push(&e->result.notes, p->plan.notes.v[i]);
 	if (check_report_place(e, err) < 0)
 		return -1;
+	bwrap.bind_fd = e->probe.bind_fd && p->plan.n + SPARE_FDS < fd_limit();
 	return bwrap_spell(&e->words, &p->plan, &p->policy, &bwrap, e->options.n_command, err);
 }
 
-/* Opens the data that words stand for, and lists what stays open. */
-static int open_data(struct exec *e, struct err *err)
+static int file_in_memory(const struct bwrap_source *file)
+{
+	int fd = memfd_create("sbx-file", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (write_all(fd, file->data, file->len) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	close(fd);
+	return -EIO;
+}
+
+/* Opens what words stand for, makes sure that each source is still what was planned, and lists what
+ * stays open. 0, 1 when something changed since, or -1 with an error. */
+static int open_sources(struct exec *e, struct err *err)
 {
 	const struct options *options = &e->options;
 
-	e->fds = xcalloc(options->n_pass_fds + e->words.n_data, sizeof(*e->fds));
+	e->fds = xreallocarray(e->fds, options->n_pass_fds + e->words.n_sources, sizeof(*e->fds));
+	e->n_fds = 0;
 	for (size_t i = 0; i < options->n_pass_fds; i++)
 		e->fds[e->n_fds++] = options->pass_fds[i];
-	for (size_t i = 0; i < e->words.n_data; i++) {
-		const struct bwrap_data *data = &e->words.data[i];
-		int fd = memfd_create("sbx-file", MFD_CLOEXEC);
+	for (size_t i = 0; i < e->words.n_sources; i++) {
+		const struct bwrap_source *source = &e->words.sources[i];
+		int fd = source->path ? tree_live_open(e->prepared.tree, source->path)
+				      : file_in_memory(source);
 
-		if (fd < 0 || write_all(fd, data->data, data->len) < 0 ||
-			lseek(fd, 0, SEEK_SET) < 0)
-			return err_set(err, ERR_SETUP,
-				"cannot keep a file of the policy in memory: %s", strerror(errno));
+		if (fd == -ESTALE || fd == -ENOENT || fd == -ENOTDIR)
+			return 1;
+		if (fd < 0)
+			return err_set(err, ERR_SETUP, "cannot open %s: %s",
+				source->path ? source->path : "a file in memory", strerror(-fd));
+		if (!source->fd) {
+			close(fd);
+			continue;
+		}
 		e->fds[e->n_fds++] = fd;
-		free(e->words.words.v[data->word]);
-		e->words.words.v[data->word] = xasprintf("%d", fd);
+		free(e->words.words.v[source->word]);
+		e->words.words.v[source->word] = xasprintf("%d", fd);
 	}
 	return 0;
+}
+
+static void close_sources(struct exec *e)
+{
+	for (size_t i = e->options.n_pass_fds; i < e->n_fds; i++)
+		close(e->fds[i]);
+	e->n_fds = 0;
 }
 
 static void say_what_holds(struct exec *e)
@@ -210,6 +247,32 @@ static void say_what_holds(struct exec *e)
 	}
 }
 
+/* Plans, and opens the sources of the plan; once more when the host changed in between. */
+static int plan_and_open(struct exec *e, enum run_phase *phase, struct err *err)
+{
+	for (int attempt = 0; attempt < 2; attempt++) {
+		int rc;
+
+		*phase = PHASE_PLAN;
+		if (make_plan(e, err) < 0)
+			return -1;
+		/* bwrap will search as this does; what is not to be found is known before anything runs. */
+		*phase = PHASE_EXEC;
+		if (command_check(&e->prepared.plan, e->prepared.tree, e->options.command[0],
+			    strvec_argv(&e->prepared.env), err) < 0)
+			return -1;
+		*phase = PHASE_SETUP;
+		rc = open_sources(e, err);
+		if (rc <= 0)
+			return rc;
+		close_sources(e);
+		bwrap_words_clear(&e->words);
+		prepared_plan_clear(&e->prepared);
+	}
+	err_set(err, ERR_PLAN, "the files of the plan change faster than it can be carried out");
+	return err_hint(err, "try again when whatever replaces them is done");
+}
+
 static int run(struct exec *e, enum run_phase *phase, struct err *err)
 {
 	const struct policy *policy = &e->prepared.policy;
@@ -221,18 +284,12 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 	*phase = PHASE_PROBE;
 	if (probe_host(e, err) < 0)
 		return -1;
-	*phase = PHASE_PLAN;
-	if (make_plan(e, err) < 0)
+	if (plan_and_open(e, phase, err) < 0)
 		return -1;
-	/* bwrap will search as this does; what is not to be found is known before anything runs. */
-	*phase = PHASE_EXEC;
-	if (command_check(&e->prepared.plan, e->prepared.tree, e->options.command[0],
-		    strvec_argv(&e->prepared.env), err) < 0)
-		return -1;
+	for (size_t i = 0; i < e->prepared.plan.notes.n; i++)
+		strvec_push(&e->result.notes, e->prepared.plan.notes.v[i]);
 	*phase = PHASE_SETUP;
 	restore_capabilities();
-	if (open_data(e, err) < 0)
-		return -1;
 	say_what_holds(e);
 	spec = (struct run_spec){
 		.bwrap = e->bwrap,

@@ -92,16 +92,13 @@ static int print_plan(const struct prepared *p, const struct options *options, s
 	struct bwrap_words words;
 	int rc = bwrap_spell(&words, &p->plan, &p->policy, &bwrap, options->n_command, err);
 
-	if (rc == 0 && options->output == OUTPUT_NUL && words.n_data) {
-		err_set(err, ERR_PLAN, "-0 cannot carry the text of files, and the plan has %zu",
-			words.n_data);
-		for (size_t i = 0; i < p->plan.n; i++)
-			if (p->plan.ops[i].kind == OP_FILE) {
-				err_at(err, "%s", p->plan.ops[i].dest);
-				break;
-			}
-		rc = err_hint(err, "use --print, which writes them as here-documents");
-	}
+	for (size_t i = 0; rc == 0 && options->output == OUTPUT_NUL && i < p->plan.n; i++)
+		if (p->plan.ops[i].kind == OP_FILE) {
+			err_set(err, ERR_PLAN,
+				"-0 cannot carry the text of files, and the plan has one at %s",
+				p->plan.ops[i].dest);
+			rc = err_hint(err, "use --print, which writes them as here-documents");
+		}
 	if (rc == 0) {
 		switch (options->output) {
 		case OUTPUT_PRINT:

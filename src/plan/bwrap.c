@@ -16,19 +16,36 @@ static void spell_perms(struct strvec *w, unsigned mode)
 	strvec_pushf(w, "%04o", mode);
 }
 
-static void spell_op(struct bwrap_words *out, const struct op *op)
+static void add_source(struct bwrap_words *out, struct bwrap_source source)
+{
+	GROW(out->sources, out->n_sources, out->alloc_sources);
+	out->sources[out->n_sources++] = source;
+}
+
+/* A bind by path, or by descriptor where the option has a form for it. */
+static void spell_bind(struct bwrap_words *out, const char *by_path, const char *by_fd,
+	const char *source, const char *dest)
+{
+	struct strvec *w = &out->words;
+
+	strvec_pushl(w, by_fd ? by_fd : by_path, by_fd ? "" : source, dest, NULL);
+	add_source(
+		out, (struct bwrap_source){.word = w->n - 2, .path = source, .fd = by_fd != NULL});
+}
+
+static void spell_op(struct bwrap_words *out, const struct op *op, bool fds)
 {
 	struct strvec *w = &out->words;
 
 	switch (op->kind) {
 	case OP_BIND_READ:
-		strvec_pushl(w, "--ro-bind", op->source, op->dest, NULL);
+		spell_bind(out, "--ro-bind", fds ? "--ro-bind-fd" : NULL, op->source, op->dest);
 		break;
 	case OP_BIND_WRITE:
-		strvec_pushl(w, "--bind", op->source, op->dest, NULL);
+		spell_bind(out, "--bind", fds ? "--bind-fd" : NULL, op->source, op->dest);
 		break;
 	case OP_DEV_BIND:
-		strvec_pushl(w, "--dev-bind", op->source, op->dest, NULL);
+		spell_bind(out, "--dev-bind", NULL, op->source, op->dest);
 		break;
 	case OP_TMPFS:
 		spell_perms(w, op->mode);
@@ -48,15 +65,17 @@ static void spell_op(struct bwrap_words *out, const struct op *op)
 	case OP_FILE:
 		spell_perms(w, 0444);
 		strvec_pushl(w, "--ro-bind-data", "", op->dest, NULL);
-		out->data = xreallocarray(out->data, out->n_data + 1, sizeof(*out->data));
-		out->data[out->n_data++] = (struct bwrap_data){w->n - 2, op->data, op->data_len};
+		add_source(out, (struct bwrap_source){.word = w->n - 2,
+					.data = op->data,
+					.len = op->data_len,
+					.fd = true});
 		break;
 	case OP_DENY_DIR:
 		spell_perms(w, op->mode);
 		strvec_pushl(w, op->scaffold ? "--dir" : "--tmpfs", op->dest, NULL);
 		break;
 	case OP_DENY_FILE:
-		strvec_pushl(w, "--ro-bind", "/dev/null", op->dest, NULL);
+		spell_bind(out, "--ro-bind", fds ? "--ro-bind-fd" : NULL, "/dev/null", op->dest);
 		break;
 	case OP_PROC:
 		strvec_pushl(w, "--proc", op->dest, NULL);
@@ -149,7 +168,7 @@ int bwrap_spell(struct bwrap_words *out, const struct plan *plan, const struct p
 	*out = (struct bwrap_words){0};
 	spell_isolation(&out->words, policy, options);
 	for (size_t i = 0; i < plan->n; i++)
-		spell_op(out, &plan->ops[i]);
+		spell_op(out, &plan->ops[i], options->bind_fd);
 	strvec_pushl(&out->words, "--chdir", plan->cwd, NULL);
 	spell_environment(&out->words, options->env);
 	return check_size(out, plan, n_command, err);
@@ -158,7 +177,7 @@ int bwrap_spell(struct bwrap_words *out, const struct plan *plan, const struct p
 void bwrap_words_clear(struct bwrap_words *words)
 {
 	strvec_clear(&words->words);
-	free(words->data);
+	free(words->sources);
 	*words = (struct bwrap_words){0};
 }
 
@@ -217,26 +236,27 @@ static void print_word(FILE *out, const char *word)
 }
 
 /* A here-document holds whole lines only; other data comes from a process substitution. */
-static bool is_lines(const struct bwrap_data *data)
+static bool is_lines(const struct bwrap_source *file)
 {
-	return data->len && data->data[data->len - 1] == '\n';
+	return file->len && file->data[file->len - 1] == '\n';
 }
 
-static void print_redirection(FILE *out, const struct bwrap_data *data, size_t fd)
+static void print_redirection(FILE *out, const struct bwrap_source *file, size_t fd)
 {
-	if (is_lines(data)) {
+	if (is_lines(file)) {
 		fprintf(out, "%zu<<'SBX_%zu'", fd, fd);
-		return;
+	} else {
+		fprintf(out, "%zu< <(printf %%s ", fd);
+		print_word(out, file->data);
+		putc(')', out);
 	}
-	fprintf(out, "%zu< <(printf %%s ", fd);
-	print_word(out, data->data);
-	putc(')', out);
+	fputs(" \\\n", out);
 }
 
 void bwrap_print(FILE *out, const struct bwrap_words *words, char *const *command)
 {
 	char *const *w = words->words.v;
-	size_t data = 0;
+	size_t n_files = 0, fd = 10;
 
 	for (size_t i = 0; i < words->words.n;) {
 		size_t n = operands(w[i]);
@@ -244,8 +264,8 @@ void bwrap_print(FILE *out, const struct bwrap_words *words, char *const *comman
 		fputs(w[i], out);
 		for (size_t k = i + 1; k <= i + n; k++) {
 			putc(' ', out);
-			if (data < words->n_data && words->data[data].word == k)
-				fprintf(out, "%zu", 10 + data++);
+			if (strcmp(w[i], "--ro-bind-data") == 0 && k == i + 1)
+				fprintf(out, "%zu", 10 + n_files++);
 			else
 				print_word(out, w[k]);
 		}
@@ -254,17 +274,21 @@ void bwrap_print(FILE *out, const struct bwrap_words *words, char *const *comman
 			out);
 		i += n + 1;
 	}
-	for (size_t i = 0; i < words->n_data; i++) {
-		print_redirection(out, &words->data[i], 10 + i);
-		fputs(" \\\n", out);
-	}
+	for (size_t i = 0; i < words->n_sources; i++)
+		if (words->sources[i].data)
+			print_redirection(out, &words->sources[i], fd++);
 	fputs("--", out);
 	for (; *command; command++) {
 		putc(' ', out);
 		print_word(out, *command);
 	}
 	putc('\n', out);
-	for (size_t i = 0; i < words->n_data; i++)
-		if (is_lines(&words->data[i]))
-			fprintf(out, "%sSBX_%zu\n", words->data[i].data, 10 + i);
+	fd = 10;
+	for (size_t i = 0; i < words->n_sources; i++) {
+		const struct bwrap_source *file = &words->sources[i];
+
+		if (file->data && is_lines(file))
+			fprintf(out, "%sSBX_%zu\n", file->data, fd);
+		fd += file->data != NULL;
+	}
 }

@@ -17,22 +17,26 @@
 struct bwrap_options {
 	bool disable_userns; /* pass --disable-userns (the probe says it works, or nobody asked) */
 	bool new_session;    /* pass --new-session */
+	bool bind_fd;        /* sources are handed over as descriptors: --bind-fd, --ro-bind-fd */
 	const struct strvec *env; /* the command's variables, NAME=VALUE */
 };
 
-/* One word that stands for an open file with the given bytes: --ro-bind-data FD DEST.
- * words.v[word] is "" until the caller puts in a descriptor number. */
-struct bwrap_data {
-	size_t word;
+/* A source that the caller opens or checks right before the run, so that nobody can put something
+ * else in its place after it was planned; or the bytes of a file, for which the caller makes a
+ * descriptor. The word is "" where it wants a descriptor's number. */
+struct bwrap_source {
+	size_t word;      /* index into words */
+	const char *path; /* host path, borrowed from the plan; NULL = data */
 	const char *data; /* borrowed from the plan */
 	size_t len;
+	bool fd; /* the word wants a descriptor's number */
 };
 
 /* All of bwrap's words but argv[0] and the command's; owned by the caller. */
 struct bwrap_words {
 	struct strvec words;
-	struct bwrap_data *data;
-	size_t n_data;
+	struct bwrap_source *sources;
+	size_t n_sources, alloc_sources;
 };
 
 /* Spells a plan. n_command is the number of the command's own words, for the limit. ERR_PLAN

@@ -210,6 +210,22 @@ struct tree *tree_live(void)
 	return &live->tree;
 }
 
+int tree_live_open(const struct tree *tree, const char *path)
+{
+	struct tree_stat planned;
+	struct stat now;
+	int error = tree_lstat(tree, path, &planned);
+	int fd = error ? error : open_exact(path, O_PATH);
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &now) == 0 && now.st_dev == planned.dev && now.st_ino == planned.ino &&
+		kind_of(now.st_mode) == planned.kind)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
 static void free_answer(void *answer)
 {
 	free(((struct answer *)answer)->path);

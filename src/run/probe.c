@@ -100,8 +100,9 @@ int probe_find_bwrap(const char *option, const char *environment, const char *se
 	return result;
 }
 
-/* An empty sandbox whose command does not exist: all that matters comes before its execution. */
-static void trial_words(struct strvec *words, const struct probe *try, bool network)
+/* An empty sandbox whose command does not exist: all that matters comes before its execution. null is a
+ * descriptor of /dev/null. */
+static void trial_words(struct strvec *words, const struct probe *try, bool network, int null)
 {
 	strvec_pushl(words, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
 		"--unshare-cgroup-try", "--die-with-parent", "--new-session", NULL);
@@ -113,6 +114,11 @@ static void trial_words(struct strvec *words, const struct probe *try, bool netw
 		strvec_pushl(words, "--proc", "/proc", NULL);
 	if (try->proc == PROBE_PROC_BIND)
 		strvec_pushl(words, "--ro-bind", "/proc", "/proc", NULL);
+	if (try->bind_fd) {
+		strvec_push(words, "--ro-bind-fd");
+		strvec_pushf(words, "%d", null);
+		strvec_push(words, "/null");
+	}
 	strvec_pushl(words, "--remount-ro", "/", NULL);
 }
 
@@ -130,6 +136,8 @@ static bool trial(
 		.words = &words,
 		.command = command,
 		.stdio = stdio,
+		.keep = &null,
+		.n_keep = 1,
 		.outer = try->outer,
 	};
 	struct child child = {0};
@@ -137,7 +145,7 @@ static bool trial(
 	bool worked = false;
 	ssize_t n;
 
-	trial_words(&words, try, network);
+	trial_words(&words, try, network, null);
 	if (launch(&child, &spec, &notes, &err) < 0) {
 		snprintf(said, said_size, "%.500s", err.message);
 		return false;
@@ -151,34 +159,36 @@ static bool trial(
 	return worked;
 }
 
-/* Tries from the best to the least that would do: without the outer namespaces last. */
+/* The i-th of sixteen things to try, from the best to the least that would do: without descriptors for
+ * sources first, without the outer namespaces last. false when the request has no use for it. */
+static bool nth_try(int i, const struct probe_request *request, struct probe *try)
+{
+	*try = (struct probe){
+		.bind_fd = !(i & 1),
+		.disable_userns = !(i & 2) && request->disable_userns,
+		.proc = i & 4 ? PROBE_PROC_BIND : PROBE_PROC_FRESH,
+		.outer = !(i & 8),
+	};
+	if (i & 2 && !request->disable_userns)
+		return false;
+	if (request->fresh || request->bind)
+		return i & 4 ? request->bind : request->fresh;
+	try->proc = PROBE_PROC_NONE;
+	return !(i & 4);
+}
+
 static bool find_working(struct probe *probe, const struct probe_request *request, bool network,
 	char *said, size_t said_size)
 {
-	for (int i = 0; i < 8; i++) {
-		struct probe try = {
-			.outer = !(i & 4),
-			.proc = i & 2 ? PROBE_PROC_BIND : PROBE_PROC_FRESH,
-			.disable_userns = !(i & 1),
-		};
+	for (int i = 0; i < 16; i++) {
 		char text[512];
 
-		if (!request->fresh && !request->bind) {
-			if (i & 2)
-				continue;
-			try.proc = PROBE_PROC_NONE;
-		} else if (!(i & 2 ? request->bind : request->fresh)) {
+		if (!nth_try(i, request, probe))
 			continue;
-		}
-		if (i & 1 && !request->disable_userns)
-			continue;
-		try.disable_userns = try.disable_userns && request->disable_userns;
-		if (trial(request->bwrap, &try, network, text, sizeof(text))) {
-			*probe = try;
+		if (trial(request->bwrap, probe, network, text, sizeof(text)))
 			return true;
-		}
-		/* The first failure tells most: the later ones lack more. */
-		if (!*said)
+		/* What fails with least asked of bwrap itself tells most: the later ones lack more. */
+		if (!*said && !probe->bind_fd)
 			snprintf(said, said_size, "%s", text);
 	}
 	return false;

@@ -26,7 +26,8 @@ struct probe_request {
 struct probe {
 	enum probe_proc proc;
 	bool disable_userns;
-	bool outer; /* the shim's own namespaces can be made */
+	bool outer;   /* the shim's own namespaces can be made */
+	bool bind_fd; /* bwrap takes the sources of binds as descriptors */
 };
 
 /* Finds the bwrap to use: option (--bwrap), else environment ($SBX_BWRAP), each an absolute path; else "bwrap"

@@ -105,7 +105,7 @@ static void add_error(json *root, const struct err *err)
 	object = json_add(root, "error", json_new_object());
 	json_add_string(object, "kind", err_kind_name(err->kind));
 	json_add_string(object, "message", err->message);
-	add_text(object, "hint", err->hint);
+	add_text(object, "hint", err_hint_text(err));
 	add_text(object, "at", err->at);
 }
 

@@ -70,6 +70,26 @@ static char *describe(const struct tree *tree, const char *path)
 	return text;
 }
 
+/* What was looked at and is something else now is not opened. */
+static void open_what_was_planned(const struct tree *live)
+{
+	CLEANUP_FREE char *file = in_base("/dir/file");
+	CLEANUP_FREE char *sub = in_base("/dir/sub");
+	CLEANUP_FREE char *fifo = in_base("/fifo");
+	CLEANUP_FREE char *gone = in_base("/gone");
+	int fd = tree_live_open(live, file);
+
+	ok(fd >= 0, "a file that is still there is opened");
+	close(fd);
+	if (rename("dir/sub", "dir/sub2") < 0 || symlink("/etc", "dir/sub") < 0 ||
+		rename("fifo", "fifo2") < 0 || mkfifo("fifo", 0600) < 0)
+		exit(1);
+	is_int(tree_live_open(live, sub), -ESTALE,
+		"a link in place of a directory is not followed");
+	is_int(tree_live_open(live, fifo), -ESTALE, "another object of the same kind is not taken");
+	is_int(tree_live_open(live, gone), -ENOENT, "nothing is opened where nothing was");
+}
+
 int main(void)
 {
 	static const char *const questions[] = {"/", "/dir", "/dir/file", "/dir/sub", "/link",
@@ -97,6 +117,7 @@ int main(void)
 
 		is_str(of_live, of_fake, "live and fake agree on %s", questions[i]);
 	}
+	open_what_was_planned(live);
 	faketree_free(fake);
 	tree_live_free(live);
 	chmod("closed", 0700);
