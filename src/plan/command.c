@@ -30,10 +30,10 @@ static const struct rule *hiding_rule(const struct plan *plan, const char *path)
 static int err_hidden(const struct plan *plan, const char *path, struct err *err)
 {
 	const struct rule *rule = hiding_rule(plan, path);
+	CLEANUP_FREE char *where = rule ? origin_text(&rule->origin) : NULL;
 
 	if (rule)
-		err_hint(err, "the rule for %s (%s %s) hides it", rule->path, rule->origin.file,
-			rule->origin.pointer);
+		err_hint(err, "the rule for %s (%s) hides it", rule->path, where);
 	else
 		err_hint(err, "see what the sandbox shows with sbx-plan --print");
 	return -1;

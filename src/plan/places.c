@@ -41,8 +41,9 @@ struct maker {
 
 int err_rule(struct err *err, const struct rule *rule)
 {
-	return err_at(err, "%s%s%s", rule->origin.file, *rule->origin.pointer ? ": " : "",
-		rule->origin.pointer);
+	CLEANUP_FREE char *where = origin_text(&rule->origin);
+
+	return err_at(err, "%s", where);
 }
 
 static struct label *find_label(const struct maker *m, const char *path)
@@ -61,6 +62,14 @@ static struct label *find_label(const struct maker *m, const char *path)
 			low = mid + 1;
 	}
 	return NULL;
+}
+
+void note_not_enforced(struct strvec *notes, const char *path, const struct rule *rule)
+{
+	CLEANUP_FREE char *where = origin_text(&rule->origin);
+
+	strvec_pushf(notes, "not enforced: %s does not exist and the command could make it (%s)",
+		path, where);
 }
 
 /* The label that decides a path: the deepest at it (unless above_only) or above; never NULL,
@@ -154,10 +163,7 @@ static int missing_rule(const struct maker *m, const struct rule *rule, const st
 	if (protects && (t->error == -ENOENT || t->error == -ENOTDIR)) {
 		/* A denied name is noted where it could be made: plan.c knows all its places. */
 		if (rule->access == ACCESS_READ && t->error == -ENOENT)
-			strvec_pushf(m->notes,
-				"not enforced: %s does not exist and the command could make it"
-				" (%s %s)",
-				t->path, rule->origin.file, rule->origin.pointer);
+			note_not_enforced(m->notes, t->path, rule);
 		return rule->access == ACCESS_DENY;
 	}
 	if (rule->optional && (t->error == -ENOENT || t->error == -ENOTDIR)) {
@@ -225,6 +231,7 @@ static int check_final(const struct maker *m, const struct rule *rule, const str
 {
 	for (size_t i = 0; i < m->policy->n_rules; i++) {
 		const struct rule *final = &m->policy->rules[i];
+		CLEANUP_FREE char *where = origin_text(&final->origin);
 		bool granted = false;
 
 		if (!final->final || final->origin.layer >= rule->origin.layer ||
@@ -234,9 +241,8 @@ static int check_final(const struct maker *m, const struct rule *rule, const str
 			granted |= leads_within(m, t->path, final->grants.v[k]);
 		if (granted)
 			continue;
-		err_set(m->err, ERR_PLAN, "%s leads to %s, which the final rule %s (%s %s) closes",
-			rule->path, t->path, final->path, final->origin.file,
-			final->origin.pointer);
+		err_set(m->err, ERR_PLAN, "%s leads to %s, which the final rule %s (%s) closes",
+			rule->path, t->path, final->path, where);
 		err_hint(m->err,
 			"take the rule out: a final rule cannot be opened by a later layer");
 		return err_rule(m->err, rule);
@@ -260,9 +266,10 @@ static enum access access_of(const struct maker *m, const char *path)
 static int err_taken(
 	const struct maker *m, const struct rule *rule, const char *path, const struct rule *other)
 {
-	err_set(m->err, ERR_PLAN,
-		"%s leads to %s, for which another rule says something else (%s %s)", rule->path,
-		path, other->origin.file, other->origin.pointer);
+	CLEANUP_FREE char *where = origin_text(&other->origin);
+
+	err_set(m->err, ERR_PLAN, "%s leads to %s, for which another rule says something else (%s)",
+		rule->path, path, where);
 	err_hint(m->err, "drop the rule, or name the object that is meant");
 	return err_rule(m->err, rule);
 }
@@ -363,10 +370,10 @@ static int check_mount_source(
 {
 	enum access base = access_of(m, t->path);
 
-	if (strcmp(t->path, "/") == 0 || path_within(t->path, "/proc") ||
-		path_within(t->path, "/dev")) {
-		err_set(m->err, ERR_PLAN,
-			"a mount from %s would show the host's own /proc and /dev", t->path);
+	/* Policies name neither themselves (policy/merge.c); a link may still lead there. */
+	if (strcmp(t->path, "/") == 0 || t->into_proc || path_within(t->path, "/dev")) {
+		err_set(m->err, ERR_PLAN, "a mount from %s would show the host's own /proc or /dev",
+			rule->path);
 		err_hint(m->err, "mount the directories below / that are needed, one by one");
 		return err_rule(m->err, rule);
 	}
@@ -630,11 +637,12 @@ static int place_rule(
 		[RULE_DEV] = SHOW_DEV,
 	};
 	struct place *place = place_at(m->root, at);
+	CLEANUP_FREE char *where = NULL;
 
 	if (set_place(place, shows[rule->kind], rule->access, t->path, rule))
 		return 0;
-	err_set(m->err, ERR_PLAN, "%s: two rules stand at one place (the other: %s %s)", at,
-		place->why->origin.file, place->why->origin.pointer);
+	where = origin_text(&place->why->origin);
+	err_set(m->err, ERR_PLAN, "%s: two rules stand at one place (the other: %s)", at, where);
 	err_hint(m->err, "drop one of them, or put it elsewhere");
 	return err_rule(m->err, rule);
 }

@@ -44,6 +44,8 @@ struct place *places_make(const struct policy *policy, const struct tree *tree,
 	struct strvec *notes, struct err *err);
 void place_free(struct place *place);
 
+/* Says that a protected name is missing where the command could make it. */
+void note_not_enforced(struct strvec *notes, const char *path, const struct rule *rule);
 /* Fills err->at with a rule's file and pointer; returns -1. */
 int err_rule(struct err *err, const struct rule *rule);
 

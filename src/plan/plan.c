@@ -303,9 +303,7 @@ static int emit_nothing(struct planner *p, const struct place *place, const stru
 	bool there = !error;
 
 	if (error == -ENOENT && !under->scaffold && under->access == ACCESS_WRITE)
-		strvec_pushf(&p->plan->notes,
-			"not enforced: %s does not exist and the command could make it (%s %s)",
-			place->path, place->why->origin.file, place->why->origin.pointer);
+		note_not_enforced(&p->plan->notes, place->path, place->why);
 	if (place->visible) {
 		if (!there && !under->scaffold)
 			return emit_way(p, place, under);

@@ -92,7 +92,7 @@ int main(void)
 		"");
 	refuse("denied", "PATH=/usr/bin", ERR_NOT_EXECUTABLE,
 		"/usr/bin/denied cannot be executed: Permission denied",
-		"/usr/bin/denied (test.json /filesystem/deny/0) hides it");
+		"/usr/bin/denied (test.json: /filesystem/deny/0) hides it");
 	plan_clear(&plan);
 	policy_clear(&policy);
 	faketree_free(tree);
