@@ -6,7 +6,9 @@ BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 BUILD ?= build
 
-CC ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
 CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 # WERROR=1 (set on CI) makes warnings errors.
@@ -16,8 +18,11 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototyp
 ifdef CI
 WERROR ?= 1
 endif
-HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection -fPIE -ftrivial-auto-var-init=zero
-FORTIFY := -D_FORTIFY_SOURCE=2
+# Those that not every compiler and machine has: gcc 11 and clang 14 lack the last.
+cc_has = $(foreach f,$(1),$(shell $(CC) -Werror $(f) -c -x c /dev/null -o /dev/null 2>/dev/null && echo $(f)))
+HARDEN := -fstack-protector-strong -fPIE \
+	$(call cc_has,-fstack-clash-protection -fcf-protection -ftrivial-auto-var-init=zero)
+FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 LDHARDEN := -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 ALL_CPPFLAGS = -D_GNU_SOURCE -DSBX_VERSION='"$(VERSION)"' -Isrc $(CPPFLAGS)
 ALL_CFLAGS = -std=gnu11 $(WARN) $(if $(WERROR),-Werror) $(HARDEN) $(CFLAGS)
@@ -33,16 +38,21 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 HELPER_SRC := $(sort $(wildcard tests/hostile/*.c tests/integration/*.c))
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
+C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c))
 
-# Unit tests are built apart, with sanitizers.
+# Unit tests are built apart, with sanitizers; cover counts lines in the same objects that the tools are made of.
+UNIT_OBJ := san
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(BUILD)/$(1)/builtin.o
 LIB_OBJ := $(call objs,obj,$(LIB_SRC))
-SAN_OBJ := $(call objs,san,$(LIB_SRC) $(TEST_LIB_SRC))
+SAN_OBJ := $(call objs,$(UNIT_OBJ),$(LIB_SRC) $(TEST_LIB_SRC))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
 HELPER_BIN := $(patsubst tests/%.c,$(BUILD)/tests/%,$(HELPER_SRC))
 
-.PHONY: all demo check check-all check-unit lint bench install uninstall cover clean help
+# One short line for each thing made; V=1 shows the whole command.
+say = @$(if $(V),set -x,echo '  $(1) $@');
+
+.PHONY: all demo check check-all check-unit lint lint-c lint-text bench install uninstall cover format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -50,23 +60,25 @@ all: $(BINS) ## build sbx-plan and sbx-exec
 
 $(BUILD)/libsbx.a: $(LIB_OBJ)
 	@rm -f $@
-	$(AR) rcs $@ $(LIB_OBJ)
+	$(call say,AR)$(AR) rcs $@ $(LIB_OBJ)
 
 $(BINS): $(BUILD)/%: $(BUILD)/obj/src/cmd/%.o $(BUILD)/libsbx.a
-	$(CC) $(ALL_CFLAGS) $(LDHARDEN) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LD)$(CC) $(ALL_CFLAGS) $(LDHARDEN) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(FORTIFY) $(CJSON_CFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(FORTIFY) $(CJSON_CFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/tests/%.o: ALL_CPPFLAGS += -Itests
 
 $(BUILD)/san/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) -Itests $(CJSON_CFLAGS) $(ALL_CFLAGS) $(SAN) -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(ALL_CPPFLAGS) -Itests $(CJSON_CFLAGS) $(ALL_CFLAGS) $(SAN) -MMD -MP -c -o $@ $<
 
 # The built-in policies as C strings.
 $(BUILD)/builtin.c: $(BUILTINS) Makefile
 	@mkdir -p $(@D)
-	{ echo '#include "policy/builtin.h"'; echo 'const struct builtin policy_builtins[] = {'; \
+	@{ echo '#include "policy/builtin.h"'; echo 'const struct builtin policy_builtins[] = {'; \
 	for f in $(BUILTINS); do \
 		printf '\t{"%s",\n' "$$(basename $$f .json)"; \
 		sed -e 's/[\\"]/\\&/g' -e 's/^/\t "/' -e 's/$$/\\n"/' $$f; echo '},'; \
@@ -74,20 +86,20 @@ $(BUILD)/builtin.c: $(BUILTINS) Makefile
 
 $(BUILD)/obj/builtin.o: $(BUILD)/builtin.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Wno-overlength-strings -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -Wno-overlength-strings -MMD -MP -c -o $@ $<
 
 $(BUILD)/san/builtin.o: $(BUILD)/builtin.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SAN) -Wno-overlength-strings -MMD -MP -c -o $@ $<
+	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SAN) -Wno-overlength-strings -MMD -MP -c -o $@ $<
 
-$(UNIT_BIN): $(BUILD)/unit/%: $(BUILD)/san/tests/unit/%.o $(SAN_OBJ)
+$(UNIT_BIN): $(BUILD)/unit/%: $(BUILD)/$(UNIT_OBJ)/tests/unit/%.o $(SAN_OBJ)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call say,LD)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Programs that tests run inside the sandbox: plain C, one file each.
 $(HELPER_BIN): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $<
+	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $<
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
@@ -97,6 +109,64 @@ check: all $(UNIT_BIN) $(HELPER_BIN) ## run the tests
 
 check-unit: $(UNIT_BIN)
 	$(PROVE) $(UNIT_BIN)
+
+demo: all ## build a C project in the sandbox, next to things it must not reach
+	@SBX_BUILD=$(abspath $(BUILD)) sh contrib/demo/run
+
+# check-env: tests in real containers and virtual machines, where they are there.
+check-all: check lint $(if $(wildcard tests/env/run),check-env) ## check, lint and, when there, check-env
+
+check-env: all
+	SBX_BUILD=$(abspath $(BUILD)) tests/env/run
+
+# What lint finds is an error. One object or stamp a file, so that only what changed is looked at again, by -j.
+ANALYZED := $(patsubst src/%.c,$(BUILD)/analyze/%.o,$(filter src/%,$(C_SRC)))
+TIDIED := $(patsubst %.c,$(BUILD)/tidy/%,$(filter src/%,$(C_SRC)))
+SHELLS = $(sort .ci/run contrib/setup $(shell grep -lsE '^#!.*[/ ](ba)?sh$$' contrib/* contrib/*/* tests/*/* .ci/*))
+
+# varFuncNullUB: NULL is a pointer in C wherever Linux is.
+lint: lint-c lint-text ## analyzers and style: gcc, clang, cppcheck, shellcheck, mandoc, perl
+
+lint-c: $(ANALYZED) $(TIDIED)
+	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,performance,portability \
+		--suppress=varFuncNullUB -D_GNU_SOURCE -DSBX_VERSION='""' -Isrc $(filter src/%,$(C_SRC))
+	clang-format --dry-run -Werror $(C_SRC)
+
+lint-text:
+	shellcheck $(SHELLS)
+	$(if $(PAGES),mandoc -Tlint -Wwarning $(PAGES))
+	for t in $(SCRIPTS); do perl -Itests/integration -cw $$t || exit 1; done
+
+$(BUILD)/analyze/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(call say,ANALYZE)gcc $(ALL_CPPFLAGS) $(CJSON_CFLAGS) -std=gnu11 $(WARN) -O1 -Werror -fanalyzer -MMD -MP -c -o $@ $<
+
+$(BUILD)/tidy/%: %.c .clang-tidy $(wildcard src/*/*.h)
+	@mkdir -p $(@D)
+	$(call say,TIDY)clang-tidy --quiet --warnings-as-errors='*' $< -- $(ALL_CPPFLAGS) $(CJSON_CFLAGS) -std=gnu11
+	@touch $@
+
+bench: all ## compare the cost of a start with that of bwrap alone
+	@SBX_BUILD=$(abspath $(BUILD)) sh tests/bench/run
+
+# Headers are left alone: their comments are set by hand.
+format: ## put the C code into the form that lint asks for
+	clang-format -i $(C_SRC)
+
+# Line coverage of the unit and integration tests, a line a file; built apart.
+cover: ## run the tests and print how much of each file they reach
+	-$(MAKE) BUILD=$(BUILD)/cover UNIT_OBJ=obj SAN= FORTIFY= CFLAGS='-O0 -g --coverage' check
+	@cd $(BUILD)/cover && for o in obj/src/*/*.gcda; do gcov -n $$o; done 2>/dev/null | \
+	sed -n "/^File 'src/{N;s/^File '\(.*\)'\nLines executed:\(.*\) of \(.*\)/\2\t\3\t\1/p}" | sort -k3 -u
+
+install: all ## install below DESTDIR and PREFIX
+	install -d $(DESTDIR)$(BINDIR) $(addprefix $(DESTDIR)$(MANDIR)/man,$(sort $(patsubst .%,%,$(suffix $(PAGES)))))
+	install -m 755 $(BINS) $(DESTDIR)$(BINDIR)
+	for p in $(PAGES); do install -m 644 $$p $(DESTDIR)$(MANDIR)/man$${p##*.} || exit 1; done
+
+uninstall: ## remove what install put there
+	rm -f $(TOOLS:%=$(DESTDIR)$(BINDIR)/%)
+	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(MANDIR)/man$${p##*.}/$$p || exit 1; done
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
