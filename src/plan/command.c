@@ -79,6 +79,7 @@ static int check_executable(const struct plan *plan, const struct tree *tree, co
 	int error = view_lookup(plan, tree, path, &object);
 	CLEANUP_FREE char *host = object.host ? xstrdup(object.host) : NULL;
 	CLEANUP_FREE char *interpreter = NULL;
+	CLEANUP_FREE char *whole = NULL;
 	bool denied = !error && object.access == ACCESS_DENY;
 	enum tree_kind kind = error ? TREE_FILE : object.kind;
 	struct tree_stat st;
@@ -112,14 +113,14 @@ static int check_executable(const struct plan *plan, const struct tree *tree, co
 	interpreter = interpreter_of(head, (size_t)n);
 	if (!interpreter || depth == MAX_INTERPRETERS)
 		return 0;
-	host = (free(host), absolute(plan, interpreter));
-	if (check_executable(plan, tree, host, depth + 1, err) == 0)
+	whole = absolute(plan, interpreter);
+	if (check_executable(plan, tree, whole, depth + 1, err) == 0)
 		return 0;
 	err_set(err, ERR_NOT_EXECUTABLE,
 		"%s cannot be executed: what runs it, %s, is not in the sandbox or"
 		" not executable",
 		path, interpreter);
-	return err_hidden(plan, host, err);
+	return err_hidden(plan, whole, err);
 }
 
 static const char *search_path(char *const *env)

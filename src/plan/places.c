@@ -92,10 +92,10 @@ static const struct label *deciding_label(const struct maker *m, const char *pat
 
 static void add_label(struct maker *m, const char *path, enum access access, const struct rule *why)
 {
-	size_t i;
+	size_t i = m->n_labels;
 
 	GROW(m->labels, m->n_labels, m->alloc_labels);
-	for (i = m->n_labels; i > 0 && strcmp(m->labels[i - 1].path, path) > 0; i--)
+	for (; i > 0 && strcmp(m->labels[i - 1].path, path) > 0; i--)
 		m->labels[i] = m->labels[i - 1];
 	m->labels[i] = (struct label){xstrdup(path), access, why};
 	m->n_labels++;

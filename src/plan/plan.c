@@ -196,8 +196,9 @@ static int emit_opened(
 	}
 	while (n < names.n || k < place->n_kids) {
 		const struct place *kid = k < place->n_kids ? place->kids[k] : NULL;
-		int order = n == names.n ? 1 : kid ? strcmp(names.v[n], path_base(kid->path)) : -1;
-		const char *name = order > 0 ? path_base(kid->path) : names.v[n];
+		const char *kid_name = kid ? path_base(kid->path) : NULL;
+		int order = !kid_name ? -1 : n == names.n ? 1 : strcmp(names.v[n], kid_name);
+		const char *name = order > 0 ? kid_name : names.v[n];
 		CLEANUP_FREE char *source = path_join(host, name);
 		CLEANUP_FREE char *dest = path_join(place->path, name);
 

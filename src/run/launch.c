@@ -22,12 +22,13 @@
 
 #define SHIM_STACK 65536
 
-enum step { STEP_GROUPS, STEP_PROCESS, STEP_MOUNTS, STEP_FDS, STEP_GUARD, STEP_EXEC };
+enum step { STEP_GROUPS, STEP_PROCESS, STEP_MOUNTS, STEP_PROC, STEP_FDS, STEP_GUARD, STEP_EXEC };
 
 static const char *const step_names[] = {
 	[STEP_GROUPS] = "drop supplementary groups",
 	[STEP_PROCESS] = "make a process group that ends with its parent",
 	[STEP_MOUNTS] = "make the mounts private",
+	[STEP_PROC] = "mount a /proc for the process namespace around bwrap",
 	[STEP_FDS] = "hand over descriptors",
 	[STEP_GUARD] = "start a guard",
 	[STEP_EXEC] = "execute",
@@ -72,8 +73,10 @@ static _Noreturn void shim_exec(const struct shim *shim)
 	char *no_environment[] = {NULL};
 	sigset_t none;
 
+	/* Not by signal(3): it refuses the two that the C library keeps for itself, and a caller may have
+	 * left them ignored. All of the kernel's struct sigaction is zero for the default. */
 	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
+		syscall(SYS_rt_sigaction, sig, (unsigned long[8]){0}, NULL, _NSIG / 8);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int i = 0; i <= 2; i++)
@@ -134,7 +137,8 @@ static _Noreturn void guard(const struct shim *shim)
 			_exit(125);
 		shim_exec(shim);
 	}
-	close(shim->message[1]);
+	/* Above all the other ends of the pumps' pipes: a reader would wait for them. */
+	close_range(3, ~0U, 0);
 	while (info.si_pid == 0 && sigwaitinfo(&set, NULL) != SIGUSR1)
 		waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
 	if (info.si_pid == 0)
@@ -163,6 +167,9 @@ static int shim_main(void *arg)
 		shim_fail(shim, STEP_PROCESS);
 	if (outer && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		shim_fail(shim, STEP_MOUNTS);
+	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
+	if (outer && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		shim_fail(shim, STEP_PROC);
 	if (setgroups(0, NULL) < 0)
 		send_message(shim, STEP_GROUPS);
 	if (!outer)
@@ -225,35 +232,33 @@ static int write_proc(pid_t pid, const char *name, const char *text)
 	return fd < 0 ? -errno : write_all(fd, text, strlen(text));
 }
 
-/* The caller is itself inside, and nobody else exists. */
+/* The caller is itself inside, and nobody else exists. Where the kernel wants it so, supplementary groups
+ * can then no longer be dropped. */
 static int map_ids(pid_t pid, struct err *err)
 {
 	CLEANUP_FREE char *uids = xasprintf("%u %u 1\n", geteuid(), geteuid());
 	CLEANUP_FREE char *gids = xasprintf("%u %u 1\n", getegid(), getegid());
-	const char *const steps[][2] = {
-		{"setgroups", "deny\n"}, {"uid_map", uids}, {"gid_map", gids}};
+	int result = write_proc(pid, "uid_map", uids);
 
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		int result = write_proc(pid, steps[i][0], steps[i][1]);
-
-		if (result < 0)
-			return err_set(err, ERR_SETUP, "cannot write %s of a user namespace: %s",
-				steps[i][0], strerror(-result));
-	}
+	if (result == 0 && write_proc(pid, "gid_map", gids) < 0)
+		result = write_proc(pid, "setgroups", "deny\n") < 0
+				 ? -EPERM
+				 : write_proc(pid, "gid_map", gids);
+	if (result < 0)
+		return err_set(err, ERR_SETUP, "cannot map the ids of a user namespace: %s",
+			strerror(-result));
 	return 0;
 }
 
-/* Clones the shim, into a user namespace only where it is needed. 0 or -1 with errno. */
-static int clone_shim(struct child *child, struct shim *shim, bool *user_namespace)
+/* 0 or -1 with errno. The user namespace is there for root too: in it the kernel keeps a /proc from being
+ * mounted that shows more than the one that is there. */
+static int clone_shim(struct child *child, struct shim *shim)
 {
 	_Alignas(16) char stack[SHIM_STACK];
-	int flags = SIGCHLD | CLONE_PIDFD | (shim->spec->outer ? CLONE_NEWPID | CLONE_NEWNS : 0);
+	int outer = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUSER;
 
-	child->pid = clone(shim_main, stack + sizeof(stack), flags, shim, &child->pidfd);
-	*user_namespace = child->pid < 0 && errno == EPERM && shim->spec->outer;
-	if (*user_namespace)
-		child->pid = clone(shim_main, stack + sizeof(stack), flags | CLONE_NEWUSER, shim,
-			&child->pidfd);
+	child->pid = clone(shim_main, stack + sizeof(stack),
+		SIGCHLD | CLONE_PIDFD | (shim->spec->outer ? outer : 0), shim, &child->pidfd);
 	return child->pid < 0 ? -1 : 0;
 }
 
@@ -303,8 +308,7 @@ static int await_exec(const struct shim *shim, struct strvec *notes, struct err 
 }
 
 /* The part with a running shim: child->pid and pidfd are set. */
-static int start_shim(struct child *child, struct shim *shim, bool user_namespace,
-	struct strvec *notes, struct err *err)
+static int start_shim(struct child *child, struct shim *shim, struct strvec *notes, struct err *err)
 {
 	int result = write_proc(child->pid, "oom_score_adj", "1000");
 
@@ -312,7 +316,7 @@ static int start_shim(struct child *child, struct shim *shim, bool user_namespac
 		strvec_pushf(notes,
 			"the command is not marked as the first to end when memory runs out: %s",
 			strerror(-result));
-	if (user_namespace && map_ids(child->pid, err) < 0)
+	if (child->outer && map_ids(child->pid, err) < 0)
 		return -1;
 	close(shim->message[1]);
 	shim->message[1] = -1;
@@ -337,7 +341,6 @@ int launch(
 	CLEANUP_STRVEC struct strvec argv = {0};
 	CLEANUP_CLOSE int args = -1;
 	int status[2] = {-1, -1};
-	bool user_namespace;
 	int result = -1;
 
 	child->outer = spec->outer;
@@ -362,7 +365,7 @@ int launch(
 		strvec_push(&argv, *word);
 	shim.argv = argv.v;
 	memcpy(shim.keep, (int[]){args, status[1], child->hold[0]}, sizeof(shim.keep));
-	if (clone_shim(child, &shim, &user_namespace) < 0) {
+	if (clone_shim(child, &shim) < 0) {
 		err_set(err, ERR_SETUP, "cannot make %s: %s",
 			spec->outer ? "namespaces" : "a process", strerror(errno));
 		goto out;
@@ -370,7 +373,7 @@ int launch(
 	child->started = true;
 	child->status = status[0];
 	status[0] = -1;
-	result = start_shim(child, &shim, user_namespace, notes, err);
+	result = start_shim(child, &shim, notes, err);
 out:
 	close_pipe(shim.go);
 	close_pipe(shim.message);

@@ -1,16 +1,17 @@
 /*
  * Starting bwrap: the shim.
  *
- * A clone of this process, pid 1 of a pid and mount namespace of its own (and of a user namespace that
- * maps only the caller, where CAP_SYS_ADMIN is missing), sets up what bwrap inherits and becomes bwrap. As
- * the namespace's init its death, by whatever cause, ends everything below at once, a half-made sandbox
- * included; it dies with its parent. Its mounts are private, so that a file system mounted on the host later
- * does not appear inside. It allocates nothing and prints nothing; what fails in it comes back as a step
- * and an errno.
+ * A clone of this process, pid 1 of a pid, mount and user namespace of its own (the last maps only
+ * the caller), sets up what bwrap inherits and becomes bwrap. As the namespace's init its death, by
+ * whatever cause, ends everything below at once, a half-made sandbox included; it dies with its
+ * parent. Its mounts are private, so that a file system mounted on the host later does not appear
+ * inside; its /proc is one of its own pid namespace, in which bwrap looks its child up. It allocates
+ * nothing and prints nothing; what fails in it comes back as a step and an errno.
  *
- * Where those namespaces cannot be made the shim stays as a guard instead: it starts bwrap as its child, is
- * the reaper of all orphans below, and kills them all when its parent or bwrap ends. A killed guard leaves
- * only bwrap's own --die-with-parent, and mounts stay connected to the host's: both are said in the notes.
+ * Where those namespaces cannot be made the shim stays as a guard instead: it starts bwrap as its
+ * child, is the reaper of all orphans below, and kills them all when its parent or bwrap ends. A
+ * killed guard leaves only bwrap's own --die-with-parent, and mounts stay connected to the host's:
+ * both are said in the notes.
  */
 #ifndef SBX_RUN_LAUNCH_H
 #define SBX_RUN_LAUNCH_H

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,35 @@
 
 /* A trial takes some 10 ms; one that takes longer than this hangs. */
 #define TRIAL_MS 10000
+
+/* The number in a file of /proc/sys; -1 when it is not there. */
+static long setting(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char text[32];
+	long value = -1;
+
+	if (!file)
+		return -1;
+	if (fgets(text, sizeof(text), file))
+		value = strtol(text, NULL, 10);
+	fclose(file);
+	return value;
+}
+
+/* Whether a uid stands for those that this user namespace does not map, the real root among them, so that
+ * nobody can tell whose a file is. */
+static bool is_unmapped(uid_t uid)
+{
+	FILE *map = fopen("/proc/self/uid_map", "re");
+	unsigned first = 0, outside = 0, count = 0;
+	int fields = map ? fscanf(map, "%u %u %u", &first, &outside, &count) : 0;
+
+	if (map)
+		fclose(map);
+	return fields == 3 && count != UINT32_MAX &&
+	       uid == (uid_t)setting("/proc/sys/kernel/overflowuid");
+}
 
 /* Whether a file is a bwrap that nobody else could have put there. */
 static int check_bwrap(const char *path, struct err *err)
@@ -30,7 +60,7 @@ static int check_bwrap(const char *path, struct err *err)
 		err_set(err, ERR_PROBE, "%s is writable for others than its owner", path);
 		return err_hint(err, "chmod go-w %s", path);
 	}
-	if (st.st_uid != 0 && st.st_uid != geteuid()) {
+	if (st.st_uid != 0 && st.st_uid != geteuid() && !is_unmapped(st.st_uid)) {
 		err_set(err, ERR_PROBE, "%s belongs to uid %u, neither root nor you", path,
 			st.st_uid);
 		return err_hint(err, "name one to trust with --bwrap PATH");
@@ -192,21 +222,6 @@ static bool find_working(struct probe *probe, const struct probe_request *reques
 			snprintf(said, said_size, "%s", text);
 	}
 	return false;
-}
-
-/* The number in a file of /proc/sys; -1 when it is not there. */
-static long setting(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char text[32];
-	long value = -1;
-
-	if (!file)
-		return -1;
-	if (fgets(text, sizeof(text), file))
-		value = strtol(text, NULL, 10);
-	fclose(file);
-	return value;
 }
 
 /* Whether something is mounted over parts of /proc, as container engines do. */
