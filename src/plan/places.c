@@ -108,6 +108,7 @@ static bool may_write(const struct maker *m, const char *dir, const struct rule 
 	for (size_t i = 0; i < m->policy->n_rules; i++) {
 		const struct rule *rule = &m->policy->rules[i];
 
+		/* cppcheck-suppress nullPointerRedundantCheck ; self may be NULL, rule never is */
 		if ((rule->kind == RULE_PATH || rule->kind == RULE_MOUNT) &&
 			rule->access == ACCESS_WRITE && rule != self &&
 			path_within(dir, m->targets[i].path))
