@@ -30,11 +30,11 @@ struct option_row {
 	unsigned tools;
 	handle_fn *handle;
 	const char *section, *key; /* where the flag's value goes in the command line's layer */
-	enum plan_output output;   /* set_output */
+	int value; /* set_output: enum plan_output; add_question: enum plan_answer */
 };
 
 static handle_fn add_policy, add_to_list, set_value, add_bind, add_tmpfs, add_variable, set_bwrap,
-	set_report, add_pass_fd, set_output, show_help, show_version;
+	set_report, add_pass_fd, set_output, add_question, set_strict, show_help, show_version;
 
 static const struct option_row table[] = {
 	{"Policy", "policy", 'p', "NAME|FILE", "add a policy: a name, or a file (with a slash)",
@@ -72,6 +72,14 @@ static const struct option_row table[] = {
 		NULL, NULL, OUTPUT_JSON},
 	{NULL, "check", 0, NULL, "prove the plan and print nothing", TOOL_PLAN, set_output, NULL,
 		NULL, OUTPUT_CHECK},
+	{NULL, "explain", 0, "PATH", "what is at a path of the sandbox, and why", TOOL_PLAN,
+		add_question, NULL, NULL, ANSWER_EXPLAIN},
+	{NULL, "map", 0, "[host:]PATH", "the host's path of a path, or where the host's shows",
+		TOOL_PLAN, add_question, NULL, NULL, ANSWER_MAP},
+	{NULL, "rules", 0, NULL, "what became of every rule", TOOL_PLAN, add_question, NULL, NULL,
+		ANSWER_RULES},
+	{NULL, "strict", 0, NULL, "refuse a policy with a rule that has no effect", TOOL_PLAN,
+		set_strict, NULL, NULL, 0},
 	{NULL, "report", 0, "FILE|fd:N", "write what happened, as JSON", TOOL_EXEC, set_report,
 		NULL, NULL, 0},
 	{"Other", "bwrap", 0, "PATH", "the bwrap to use", BOTH, set_bwrap, NULL, NULL, 0},
@@ -290,7 +298,32 @@ static int add_pass_fd(struct parse *p, const struct option_row *row, const char
 static int set_output(struct parse *p, const struct option_row *row, const char *arg)
 {
 	(void)arg;
-	p->options->output = row->output;
+	p->options->output = (enum plan_output)row->value;
+	return 0;
+}
+
+static int add_question(struct parse *p, const struct option_row *row, const char *arg)
+{
+	struct options *o = p->options;
+	enum plan_answer answer = (enum plan_answer)row->value;
+	CLEANUP_FREE char *at = xasprintf("--%s", row->name);
+
+	if (o->answer != ANSWER_PLAN && o->answer != answer)
+		return usage(p, at, "only one of --explain, --map and --rules can be asked for",
+			"run sbx-plan once for each");
+	if (arg && !*arg)
+		return usage(p, at, "the argument is empty", "give a path of the sandbox");
+	o->answer = answer;
+	if (arg)
+		strvec_push(&o->questions, arg);
+	return 0;
+}
+
+static int set_strict(struct parse *p, const struct option_row *row, const char *arg)
+{
+	(void)row;
+	(void)arg;
+	p->options->strict = true;
 	return 0;
 }
 
@@ -435,6 +468,11 @@ int options_parse(struct options *options, enum tool tool, int argc, char **argv
 			break;
 		rc = handle(&p, c, argv[here]);
 	}
+	if (rc == 0 && options->answer != ANSWER_PLAN &&
+		(options->output == OUTPUT_NUL || options->output == OUTPUT_CHECK))
+		rc = usage(&p, options->output == OUTPUT_NUL ? "-0" : "--check",
+			"an answer is text or, with --json, JSON",
+			"leave it out: --explain, --map and --rules prove the plan too");
 	if (rc != 0) {
 		options_clear(options);
 		return rc;
@@ -450,6 +488,7 @@ void options_clear(struct options *options)
 {
 	strvec_clear(&options->policies);
 	strvec_clear(&options->flag_names);
+	strvec_clear(&options->questions);
 	json_free(options->flags);
 	free(options->bwrap);
 	free(options->report);
@@ -467,7 +506,7 @@ static bool is_control(const char *s, size_t len)
 	return c < 0x20 || c == 0x7f || (len == 2 && c == 0xc2 && second < 0xa0);
 }
 
-static void print_escaped(const char *text)
+void print_escaped(FILE *out, const char *text)
 {
 	size_t left = strlen(text);
 
@@ -477,7 +516,7 @@ static void print_escaped(const char *text)
 
 		len = len ? len : 1;
 		for (size_t i = 0; i < len; i++)
-			fprintf(stderr, plain ? "%c" : "\\x%02x", (unsigned char)text[i]);
+			fprintf(out, plain ? "%c" : "\\x%02x", (unsigned char)text[i]);
 		text += len;
 		left -= len;
 	}
@@ -487,14 +526,14 @@ void print_err(const char *tool, const struct err *err)
 {
 	fprintf(stderr, "%s: ", tool);
 	if (*err->at) {
-		print_escaped(err->at);
+		print_escaped(stderr, err->at);
 		fputs(": ", stderr);
 	}
-	print_escaped(err->message);
+	print_escaped(stderr, err->message);
 	putc('\n', stderr);
 	if (*err_hint_text(err)) {
 		fprintf(stderr, "%s: hint: ", tool);
-		print_escaped(err_hint_text(err));
+		print_escaped(stderr, err_hint_text(err));
 		putc('\n', stderr);
 	}
 }

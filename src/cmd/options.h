@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum tool { TOOL_PLAN = 1, TOOL_EXEC = 2 };
 
@@ -20,6 +21,14 @@ enum plan_output {
 	OUTPUT_NUL,   /* -0: NUL-separated, as bwrap --args takes them */
 	OUTPUT_JSON,  /* --json: ops with the rule behind each */
 	OUTPUT_CHECK, /* --check: prove only */
+};
+
+/* What sbx-plan prints instead of the plan. */
+enum plan_answer {
+	ANSWER_PLAN,
+	ANSWER_EXPLAIN, /* --explain: what is at each of questions */
+	ANSWER_MAP,     /* --map: where each of questions is on the host, or shows */
+	ANSWER_RULES,   /* --rules */
 };
 
 struct options {
@@ -31,6 +40,9 @@ struct options {
 	int *pass_fds;            /* sbx-exec --pass-fd */
 	size_t n_pass_fds;
 	enum plan_output output; /* sbx-plan */
+	enum plan_answer answer; /* sbx-plan */
+	struct strvec questions; /* sbx-plan: paths of --explain or --map, as written */
+	bool strict;             /* sbx-plan --strict */
 	char **command;          /* NULL-terminated, inside argv; may be empty */
 	size_t n_command;
 };
@@ -38,6 +50,9 @@ struct options {
 /* 0; -1 with ERR_USAGE; 1 when --help or --version was answered on stdout (exit 0). */
 int options_parse(struct options *options, enum tool tool, int argc, char **argv, struct err *err);
 void options_clear(struct options *options);
+
+/* Prints text with every byte that could steer a terminal, or is no UTF-8, as \xHH. */
+void print_escaped(FILE *out, const char *text);
 
 /* "TOOL: message" and, when there is one, "TOOL: hint: ..." on stderr, with every byte that
  * could steer a terminal escaped. The one place that prints errors. */

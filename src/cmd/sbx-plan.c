@@ -1,15 +1,20 @@
 /*
- * sbx-plan: shows the bwrap arguments that a policy leads to. It starts no process.
+ * sbx-plan: shows the bwrap arguments that a policy leads to, or answers questions about them. It
+ * starts no process.
  */
 #include "base/json.h"
 #include "base/mem.h"
 #include "cmd/options.h"
 #include "cmd/prepare.h"
 #include "plan/bwrap.h"
+#include "plan/explain.h"
+#include "policy/value.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char tool[] = "sbx-plan";
 
@@ -19,7 +24,7 @@ static void print_nul(const struct bwrap_words *words)
 		fwrite(words->words.v[i], 1, strlen(words->words.v[i]) + 1, stdout);
 }
 
-static void add_rule(json *parent, const struct rule *rule)
+static void add_rule(json *parent, const char *key, const struct rule *rule)
 {
 	static const char *const kinds[] = {
 		[RULE_ROOT] = "root",
@@ -31,7 +36,7 @@ static void add_rule(json *parent, const struct rule *rule)
 		[RULE_PROC] = "proc",
 		[RULE_DEV] = "dev",
 	};
-	json *object = json_add(parent, "rule", json_new_object());
+	json *object = json_add(parent, key, json_new_object());
 
 	json_add_string(object, "kind", kinds[rule->kind]);
 	if (rule->path)
@@ -63,13 +68,19 @@ static void add_op(json *parent, const struct op *op)
 	}
 	if (op->size)
 		json_add_number(object, "size", (double)op->size);
-	add_rule(object, op->why);
+	add_rule(object, "rule", op->why);
+}
+
+static void print_document(const json *document)
+{
+	CLEANUP_FREE char *text = json_print(document, true);
+
+	puts(text);
 }
 
 static void print_json(const struct prepared *p, const struct bwrap_words *words)
 {
 	CLEANUP_JSON json *document = json_new_object();
-	CLEANUP_FREE char *text = NULL;
 	json *ops, *notes;
 
 	json_add_number(document, "sbx", 1);
@@ -81,8 +92,7 @@ static void print_json(const struct prepared *p, const struct bwrap_words *words
 	notes = json_add(document, "notes", json_new_array());
 	for (size_t i = 0; i < p->plan.notes.n; i++)
 		json_add_string(notes, NULL, p->plan.notes.v[i]);
-	text = json_print(document, true);
-	puts(text);
+	print_document(document);
 }
 
 static int print_plan(const struct prepared *p, const struct options *options, struct err *err)
@@ -114,10 +124,293 @@ static int print_plan(const struct prepared *p, const struct options *options, s
 			printf("proven: %zu mounts, %zu words\n", p->plan.n, words.words.n);
 			break;
 		}
-		if (fflush(stdout) != 0 || ferror(stdout))
-			rc = err_set(err, ERR_SYSTEM, "cannot write the plan to standard output");
 	}
 	bwrap_words_clear(&words);
+	return rc;
+}
+
+/* Answers */
+
+/* A path on the command line, with ~ and ./ as in a policy; NULL with an error. */
+static char *question_path(
+	const struct prepared *p, const char *flag, const char *text, struct err *err)
+{
+	struct policy_context context = {.home = p->home, .cwd = p->cwd};
+	struct path_value value;
+
+	if (value_path(&value, text, NULL, &context, err) < 0) {
+		err->kind = ERR_USAGE;
+		err_at(err, "%s", flag);
+		return NULL;
+	}
+	if (!value.spelled)
+		return value.path;
+	free(value.path);
+	return value.spelled;
+}
+
+/* "deny /x", "mount /x at /y (read)": for people. */
+static char *rule_text(const struct rule *rule)
+{
+	switch (rule->kind) {
+	case RULE_ROOT:
+		return xasprintf("root %s", access_name(rule->access));
+	case RULE_PATH:
+		return xasprintf("%s %s", access_name(rule->access), rule->path);
+	case RULE_MOUNT:
+		return xasprintf(
+			"mount %s at %s (%s)", rule->path, rule->at, access_name(rule->access));
+	case RULE_TMPFS:
+		return xasprintf("tmpfs %s", rule->at);
+	case RULE_FILE:
+		return xasprintf("file %s", rule->at);
+	case RULE_DEVICE:
+		return xasprintf("device %s", rule->path);
+	case RULE_PROC:
+		return xasprintf("proc %s", rule->at);
+	case RULE_DEV:
+		return xasprintf("dev %s", rule->at);
+	}
+	return NULL;
+}
+
+static void print_line(const char *label, const char *text)
+{
+	printf("  %-10s", label);
+	print_escaped(stdout, text);
+	putchar('\n');
+}
+
+static const char *strength_text(enum strength strength)
+{
+	return strength == STRENGTH_WATCHED ? "watched: no" : strength_name(strength);
+}
+
+static void print_explanation(const char *path, const struct explanation *x)
+{
+	CLEANUP_FREE char *rule = rule_text(x->rule);
+	CLEANUP_FREE char *origin = origin_text(&x->rule->origin);
+	CLEANUP_FREE char *op = x->op ? bwrap_op_text(x->op) : NULL;
+
+	print_escaped(stdout, path);
+	putchar('\n');
+	print_line("access", found_name(x->found));
+	if (x->has_kind)
+		print_line("kind", tree_kind_name(x->kind));
+	for (size_t i = 0; i < x->links.n; i += 2) {
+		CLEANUP_FREE char *link = xasprintf("%s -> %s", x->links.v[i], x->links.v[i + 1]);
+
+		print_line("link", link);
+	}
+	if (x->links.n)
+		print_line("leads to", x->real);
+	if (x->host)
+		print_line("host", x->host);
+	print_line("rule", rule);
+	print_line("from", origin);
+	if (x->rule->why)
+		print_line("why", x->rule->why);
+	if (op)
+		print_line("op", op);
+	print_line("strength", strength_text(x->strength));
+	for (size_t i = 0; i < x->because.n; i++)
+		print_line(i ? "" : "because", x->because.v[i]);
+}
+
+static void add_string_or_null(json *object, const char *key, const char *text)
+{
+	if (text)
+		json_add_string(object, key, text);
+	else
+		json_add_null(object, key);
+}
+
+static void add_explanation(json *answers, const char *path, const struct explanation *x)
+{
+	CLEANUP_FREE char *op = x->op ? bwrap_op_text(x->op) : NULL;
+	json *object = json_add(answers, NULL, json_new_object());
+	json *links, *because;
+
+	json_add_string(object, "path", path);
+	json_add_string(object, "access", found_name(x->found));
+	add_string_or_null(object, "kind", x->has_kind ? tree_kind_name(x->kind) : NULL);
+	json_add_string(object, "leads_to", x->real);
+	links = json_add(object, "links", json_new_array());
+	for (size_t i = 0; i < x->links.n; i += 2) {
+		json *link = json_add(links, NULL, json_new_object());
+
+		json_add_string(link, "path", x->links.v[i]);
+		json_add_string(link, "text", x->links.v[i + 1]);
+	}
+	add_string_or_null(object, "host", x->host);
+	add_rule(object, "rule", x->rule);
+	add_string_or_null(object, "op", op);
+	json_add_string(object, "strength", strength_name(x->strength));
+	json_add_bool(object, "opened", x->opened);
+	add_string_or_null(object, "pin", x->pin);
+	if (x->found == FOUND_ABSENT) {
+		json_add_bool(object, "can_be_made", x->create == 0);
+		add_string_or_null(object, "error", x->create ? strerrorname_np(-x->create) : NULL);
+	}
+	because = json_add(object, "because", json_new_array());
+	for (size_t i = 0; i < x->because.n; i++)
+		json_add_string(because, NULL, x->because.v[i]);
+}
+
+/* Each of the three adds to answers (JSON), or prints when that is NULL. */
+
+static int answer_explain(const struct prepared *p, const struct explainer *e,
+	const struct options *options, json *answers, struct err *err)
+{
+	for (size_t i = 0; i < options->questions.n; i++) {
+		CLEANUP_FREE char *path =
+			question_path(p, "--explain", options->questions.v[i], err);
+		struct explanation x;
+
+		if (!path)
+			return -1;
+		explain_path(e, path, &x);
+		if (answers)
+			add_explanation(answers, path, &x);
+		else
+			print_explanation(path, &x);
+		explanation_clear(&x);
+	}
+	return 0;
+}
+
+static int answer_map(const struct prepared *p, const struct explainer *e,
+	const struct options *options, json *answers, struct err *err)
+{
+	for (size_t i = 0; i < options->questions.n; i++) {
+		const char *text = options->questions.v[i];
+		bool of_host = strncmp(text, "host:", 5) == 0;
+		CLEANUP_FREE char *path = question_path(p, "--map", text + (of_host ? 5 : 0), err);
+		CLEANUP_STRVEC struct strvec found = {0};
+		CLEANUP_FREE char *host = NULL;
+		json *object, *list;
+
+		if (!path || (of_host ? explain_to_view(e, path, &found, err)
+				      : explain_to_host(e, path, &host, err)) < 0)
+			return -1;
+		if (host)
+			strvec_push(&found, host);
+		for (size_t k = 0; !answers && k < found.n; k++) {
+			CLEANUP_FREE char *quoted = shell_quote(found.v[k]);
+
+			puts(quoted);
+		}
+		if (!answers)
+			continue;
+		object = json_add(answers, NULL, json_new_object());
+		json_add_string(object, of_host ? "host" : "path", path);
+		if (host)
+			json_add_string(object, "host", host);
+		list = of_host ? json_add(object, "paths", json_new_array()) : NULL;
+		for (size_t k = 0; list && k < found.n; k++)
+			json_add_string(list, NULL, found.v[k]);
+	}
+	return 0;
+}
+
+static void add_fate(json *answers, const struct rule_fate *f)
+{
+	json *object = json_add(answers, NULL, json_new_object());
+
+	json_add_string(object, "fate", fate_name(f->fate));
+	json_add_string(object, "strength", strength_name(f->strength));
+	if (f->strength == STRENGTH_WATCHED)
+		json_add_bool(object, "watched", false);
+	json_add_string(object, "place", f->place);
+	if (f->fate == FATE_MISSING)
+		json_add_bool(object, "can_be_made", f->open);
+	if (f->by)
+		add_rule(object, "by", f->by);
+	add_rule(object, "rule", f->rule);
+}
+
+static void answer_rules(const struct explainer *e, json *answers)
+{
+	if (!answers)
+		printf("%-11s%-13s%s\n", "FATE", "STRENGTH", "RULE (FROM)");
+	for (size_t i = 0; i < e->policy->n_rules; i++) {
+		const struct rule_fate *f = &e->rules[i];
+		CLEANUP_FREE char *rule = rule_text(f->rule);
+		CLEANUP_FREE char *origin = origin_text(&f->rule->origin);
+		CLEANUP_FREE char *by = f->by ? origin_text(&f->by->origin) : NULL;
+
+		if (answers) {
+			add_fate(answers, f);
+			continue;
+		}
+		printf("%-11s%-13s", fate_name(f->fate), strength_text(f->strength));
+		print_escaped(stdout, rule);
+		fputs(" (", stdout);
+		print_escaped(stdout, origin);
+		fputs(by ? "), by: " : ")", stdout);
+		print_escaped(stdout, by ? by : "");
+		putchar('\n');
+	}
+}
+
+/* --strict: every rule that has no effect is an error. */
+static int check_fates(const struct explainer *e, struct err *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < e->policy->n_rules; i++) {
+		const struct rule_fate *f = &e->rules[i];
+		CLEANUP_FREE char *rule = rule_text(f->rule);
+		CLEANUP_FREE char *origin = origin_text(&f->rule->origin);
+		CLEANUP_FREE char *by = f->by ? origin_text(&f->by->origin) : NULL;
+		struct err one = {0};
+
+		if (f->fate == FATE_SHADOWED)
+			err_set(&one, ERR_PLAN, "%s is shadowed: %s decides there", rule, by);
+		else if (f->fate == FATE_IMPOSSIBLE)
+			err_set(&one, ERR_PLAN,
+				"%s is impossible: links that others can change lead to %s", rule,
+				f->place);
+		else if (f->fate == FATE_MISSING && f->open)
+			err_set(&one, ERR_PLAN,
+				"%s is not enforced: it does not exist, and the command could"
+				" make it",
+				rule);
+		else
+			continue;
+		n++;
+		err_at(&one, "%s", origin);
+		err_hint(&one, "sbx-plan --rules shows what became of every rule");
+		if (n > 1)
+			print_err(tool, err);
+		*err = one;
+	}
+	return n ? -1 : 0;
+}
+
+/* --strict and what was asked for instead of the plan. */
+static int answer(const struct prepared *p, const struct options *options, struct err *err)
+{
+	int n = getuid() ? getgroups(0, NULL) : 0; /* a run drops root's */
+	CLEANUP_FREE gid_t *groups = xcalloc((size_t)n + 1, sizeof(*groups));
+	struct explain_user user = {getuid(), getgid(), groups, (size_t)n};
+	CLEANUP_JSON json *answers = options->output == OUTPUT_JSON ? json_new_array() : NULL;
+	struct explainer e;
+	int rc;
+
+	if (n && getgroups(n, groups) != n)
+		return err_set(err, ERR_SYSTEM, "cannot list the caller's groups");
+	explainer_init(&e, &p->policy, &p->plan, p->tree, &user);
+	rc = options->strict ? check_fates(&e, err) : 0;
+	if (rc == 0 && options->answer == ANSWER_EXPLAIN)
+		rc = answer_explain(p, &e, options, answers, err);
+	if (rc == 0 && options->answer == ANSWER_MAP)
+		rc = answer_map(p, &e, options, answers, err);
+	if (rc == 0 && options->answer == ANSWER_RULES)
+		answer_rules(&e, answers);
+	if (rc == 0 && answers && options->answer != ANSWER_PLAN)
+		print_document(answers);
+	explainer_clear(&e);
 	return rc;
 }
 
@@ -134,8 +427,12 @@ int main(int argc, char **argv)
 	 * first. */
 	if (rc == 0)
 		rc = prepare_plan(&p, p.policy.proc == PROC_BIND ? PROC_BIND : PROC_FRESH, &err);
-	if (rc == 0)
+	if (rc == 0 && (options.strict || options.answer != ANSWER_PLAN))
+		rc = answer(&p, &options, &err);
+	if (rc == 0 && options.answer == ANSWER_PLAN)
 		rc = print_plan(&p, &options, &err);
+	if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout)))
+		rc = err_set(&err, ERR_SYSTEM, "cannot write to standard output");
 	if (rc < 0)
 		print_err(tool, &err);
 	prepared_clear(&p);

@@ -22,12 +22,15 @@ static void add_source(struct bwrap_words *out, struct bwrap_source source)
 	out->sources[out->n_sources++] = source;
 }
 
-/* A bind by path, or by descriptor where the option has a form for it. */
+/* A bind by path, or by descriptor where the option has a form for it. Parts of /proc go by path: the
+ * /proc around bwrap is not the one that a descriptor was opened in. */
 static void spell_bind(struct bwrap_words *out, const char *by_path, const char *by_fd,
 	const char *source, const char *dest)
 {
 	struct strvec *w = &out->words;
 
+	if (path_within(source, "/proc"))
+		by_fd = NULL;
 	strvec_pushl(w, by_fd ? by_fd : by_path, by_fd ? "" : source, dest, NULL);
 	add_source(
 		out, (struct bwrap_source){.word = w->n - 2, .path = source, .fd = by_fd != NULL});
@@ -206,7 +209,7 @@ char *shell_quote(const char *word)
 		else
 			*p++ = *s;
 	}
-	strcpy(p, "'");
+	*p = '\'';
 	return out;
 }
 
@@ -233,6 +236,25 @@ static void print_word(FILE *out, const char *word)
 	CLEANUP_FREE char *quoted = shell_quote(word);
 
 	fputs(quoted, out);
+}
+
+char *bwrap_op_text(const struct op *op)
+{
+	struct bwrap_words words = {0};
+	char *text = NULL;
+
+	spell_op(&words, op, false);
+	for (size_t i = 0; i < words.words.n; i++) {
+		const char *word = words.words.v[i];
+		CLEANUP_FREE char *quoted =
+			op->kind == OP_FILE && !*word ? xstrdup("10") : shell_quote(word);
+		char *longer = text ? xasprintf("%s %s", text, quoted) : xstrdup(quoted);
+
+		free(text);
+		text = longer;
+	}
+	bwrap_words_clear(&words);
+	return text;
 }
 
 /* A here-document holds whole lines only; other data comes from a process substitution. */

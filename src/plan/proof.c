@@ -22,6 +22,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -473,6 +474,7 @@ static void look(const struct view *view, const char *path, struct seen *s)
 	const struct op *op = by->op;
 	const char *rest = tail(path, by->path);
 
+	assert(rest); /* by stands at or above path */
 	*s = (struct seen){.by = by, .exact = !*rest, .access = made_access(by)};
 	switch (op->kind) {
 	case OP_BIND_READ:
@@ -854,6 +856,7 @@ static int stand_at(struct proof *pr, struct claim *c)
 				"%s is reached through %s, a link that others can change",
 				c->rule->at, links.v[i]);
 	}
+	assert(where || c->object); /* a rule without an at names an object */
 	place = place_get(&pr->view, where ? where : c->object);
 	if (place->at_claim)
 		return fault(pr->err, c->rule, "two rules stand at %s", place->path);
@@ -1490,8 +1493,8 @@ int view_lookup(
 {
 	CLEANUP_VIEW struct view view;
 	CLEANUP_STRVEC struct strvec links = {0};
-	CLEANUP_FREE char *end = NULL;
 	CLEANUP_SEEN struct seen s = {0};
+	CLEANUP_FREE char *end = NULL;
 	struct err err;
 	int error;
 
@@ -1500,11 +1503,22 @@ int view_lookup(
 	if (replay(&view, plan, &err) < 0)
 		return -ENOENT;
 	error = walk(&view, path, &links, &end);
-	if (error)
+	for (size_t i = 0; i < links.n; i++) {
+		CLEANUP_SEEN struct seen link;
+
+		look(&view, links.v[i], &link);
+		strvec_pushl(&out->links, links.v[i], link.text, NULL);
+	}
+	if (error) {
+		out->missing = end;
+		end = NULL;
 		return error;
+	}
 	look(&view, end, &s);
-	*out = (struct view_object){
-		.kind = s.kind, .access = s.access, .path = end, .host = s.host};
+	out->kind = s.kind;
+	out->access = s.access;
+	out->path = end;
+	out->host = s.host;
 	end = s.host = NULL;
 	return 0;
 }
@@ -1513,5 +1527,7 @@ void view_object_clear(struct view_object *object)
 {
 	free(object->path);
 	free(object->host);
+	free(object->missing);
+	strvec_clear(&object->links);
 	*object = (struct view_object){0};
 }
