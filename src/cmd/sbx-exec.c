@@ -37,6 +37,8 @@ struct exec {
 	char *bwrap;
 	struct probe probe;
 	struct bwrap_words words;
+	struct expected_mount *mounts; /* what the plan's mounts have to be */
+	size_t n_mounts;
 	int *fds; /* for bwrap and the command: --pass-fd, then the data of words */
 	size_t n_fds;
 	struct run_result result;
@@ -228,6 +230,64 @@ static void close_sources(struct exec *e)
 	e->n_fds = 0;
 }
 
+/* What has to stand at a mount's place when all is mounted; false for what is no mount. */
+static bool expect(const struct op *op, const struct tree *tree, struct expected_mount *m)
+{
+	const char *source = op->kind == OP_DENY_FILE ? "/dev/null" : op->source;
+	struct tree_stat st;
+
+	*m = (struct expected_mount){.dest = op->dest};
+	switch (op->kind) {
+	case OP_DIR:
+	case OP_SYMLINK:
+	case OP_SEAL:
+		return false;
+	case OP_DENY_DIR:
+		m->read_only = true;
+		return !op->scaffold;
+	case OP_TMPFS:
+	case OP_PROC:
+	case OP_DEV:
+	case OP_MQUEUE:
+		return true;
+	case OP_FILE:
+		m->read_only = true;
+		return true;
+	case OP_BIND_READ:
+	case OP_DENY_FILE:
+		m->read_only = true;
+		break;
+	case OP_BIND_WRITE:
+	case OP_DEV_BIND:
+		break;
+	}
+	/* The /proc around bwrap is another than the one that was planned on. */
+	m->object = !path_within(source, "/proc") && tree_lstat(tree, source, &st) == 0;
+	if (m->object) {
+		m->dev = st.dev;
+		m->ino = st.ino;
+	}
+	return true;
+}
+
+static void expect_mounts(struct exec *e)
+{
+	const struct plan *plan = &e->prepared.plan;
+
+	e->mounts = xcalloc(plan->n, sizeof(*e->mounts));
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct op *op = &plan->ops[i];
+
+		if (op->kind == OP_SEAL) {
+			for (size_t k = 0; k < e->n_mounts; k++)
+				if (strcmp(e->mounts[k].dest, op->dest) == 0)
+					e->mounts[k].read_only = true;
+		} else if (expect(op, e->prepared.tree, &e->mounts[e->n_mounts])) {
+			e->n_mounts++;
+		}
+	}
+}
+
 static void say_what_holds(struct exec *e)
 {
 	const struct policy *policy = &e->prepared.policy;
@@ -291,10 +351,13 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 	*phase = PHASE_SETUP;
 	restore_capabilities();
 	say_what_holds(e);
+	expect_mounts(e);
 	spec = (struct run_spec){
 		.bwrap = e->bwrap,
 		.words = &e->words.words,
 		.command = e->options.command,
+		.mounts = e->mounts,
+		.n_mounts = e->n_mounts,
 		.keep = e->fds,
 		.n_keep = e->n_fds,
 		.outer = e->probe.outer,
@@ -335,6 +398,7 @@ int main(int argc, char **argv)
 	report_close(&e.report);
 	run_result_clear(&e.result);
 	bwrap_words_clear(&e.words);
+	free(e.mounts);
 	free(e.fds);
 	free(e.bwrap);
 	prepared_clear(&e.prepared);

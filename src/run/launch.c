@@ -354,8 +354,8 @@ int launch(
 	args = args_memfd(spec, status[1], child->hold[0], err);
 	if (args < 0 || close_on_exec(err) < 0)
 		goto out;
-	/* bwrap takes end-of-file for a go: a hold is one only where the parent's death ends everything. */
-	if (!spec->outer || !spec->hold)
+	/* bwrap takes end-of-file for a go, so a hold is one only because our death ends everything. */
+	if (!spec->hold)
 		launch_release(child);
 	strvec_push(&argv, "bwrap");
 	strvec_push(&argv, "--args");

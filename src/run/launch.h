@@ -33,7 +33,7 @@ struct launch_spec {
 				       and what the command is given */
 	size_t n_keep;
 	bool outer;                 /* make the outer namespaces */
-	bool hold;                  /* with outer: the command waits for launch_release */
+	bool hold;                  /* the command waits for launch_release */
 };
 
 /* A started bwrap. Zero-initialise; ended by child_close. */

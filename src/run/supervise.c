@@ -26,8 +26,8 @@
  *  - the byte not taken: the set-up failed.
  *
  * The hold. bwrap's child reads a byte from --block-fd after all mounts are made and before it executes the
- * command. It is sent when bwrap reports the child's pid; what has to be done from outside before the
- * command starts has its place there.
+ * command. What has to be done from outside (run/hold.h) is done when bwrap reports the child's pid; then the
+ * byte is sent.
  *
  * Signals go to the command's group, never to bwrap. The group's leader, the sandbox's pid 1, is protected by
  * the kernel from all but KILL and STOP. Its pid here is found as the child of the shim (what bwrap reports
@@ -68,7 +68,8 @@ struct run {
 	long child_pid; /* as bwrap says it; 0 = not yet */
 	enum exit_state exit_state;
 	int exit_code;
-	bool ending; /* a cause to end has been decided */
+	struct err refused; /* why the hold ended the run; kind ERR_NONE = it did not */
+	bool ending;        /* a cause to end has been decided */
 	bool timeout;
 	int cancelled; /* the signal */
 	int keyed;     /* INT or QUIT that was passed on last */
@@ -114,6 +115,12 @@ static pid_t child_of(pid_t parent)
 	return found;
 }
 
+/* The sandbox's pid 1, by the pid that it has here; 0 = none. */
+static pid_t leader_of(const struct run *run)
+{
+	return run->child.outer ? child_of(run->child.pid) : (pid_t)run->child_pid;
+}
+
 /* Sends a signal to the command's group; false when there is none yet. */
 static bool signal_command(const struct run *run, int sig)
 {
@@ -121,7 +128,7 @@ static bool signal_command(const struct run *run, int sig)
 
 	if (!run->child.released || !run->child_pid)
 		return false;
-	leader = run->child.outer ? child_of(run->child.pid) : (pid_t)run->child_pid;
+	leader = leader_of(run);
 	/* Before its setsid it is still in bwrap's group. */
 	return leader > 0 && getpgid(leader) == leader && kill(-leader, sig) == 0;
 }
@@ -167,6 +174,35 @@ static void handle_signal(struct run *run, int sig)
 	}
 }
 
+/* What comes before the command; 0 or -1. */
+static int hold(struct run *run, struct err *err)
+{
+	struct strvec *notes = &run->result->notes;
+	pid_t init = leader_of(run);
+	int verified = hold_verify(init, run->spec->mounts, run->spec->n_mounts, err);
+	int attached;
+
+	if (verified < 0)
+		return -1;
+	if (verified > 0)
+		strvec_push(notes, "the sandbox's mounts could not be compared with the plan from "
+				   "outside");
+	attached = hold_attach(init);
+	if (attached < 0 && geteuid() == 0) {
+		err_set(err, ERR_SETUP, "the command's start cannot be watched (ptrace): %s",
+			strerror(-attached));
+		return err_hint(err, "allow root ptrace (kernel.yama.ptrace_scope below 3, no "
+				     "seccomp filter against it), or run as an ordinary user");
+	}
+	if (attached < 0)
+		strvec_pushf(notes,
+			"the command's start cannot be watched (ptrace: %s): for a moment it can "
+			"see the processes around the sandbox, and make itself look not executed",
+			strerror(-attached));
+	launch_release(&run->child);
+	return attached < 0 ? 0 : hold_gate(init, err);
+}
+
 /* One line of bwrap's status: {"child-pid": N, ...} or {"exit-code": N}. */
 static void handle_status(struct run *run, const char *line, size_t len)
 {
@@ -177,8 +213,10 @@ static void handle_status(struct run *run, const char *line, size_t len)
 
 	if (pid && json_type(pid) == JSON_NUMBER) {
 		run->child_pid = (long)json_number(pid);
-		if (!run->child.released)
-			launch_release(&run->child);
+		if (!run->child.released && hold(run, &run->refused) < 0) {
+			run->ending = true;
+			run->kill_at = 0;
+		}
 	}
 	if (code && json_type(code) == JSON_NUMBER) {
 		double n = json_number(code);
@@ -313,7 +351,9 @@ static void judge(struct run *run)
 
 	launch_wait(&run->child, &code, &status);
 	result->duration_ms = now_ms() - run->start;
-	if (run->timeout)
+	if (run->refused.kind != ERR_NONE)
+		run_refuse(result, PHASE_SETUP, &run->refused);
+	else if (run->timeout)
 		finish(run, OUTCOME_TIMEOUT, 124);
 	else if (run->cancelled)
 		finish(run, OUTCOME_CANCELLED, 128 + run->cancelled);

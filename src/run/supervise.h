@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "run/hold.h"
 #include "run/report.h"
 
 #include <stdbool.h>
@@ -17,6 +18,8 @@ struct run_spec {
 	const char *bwrap;          /* absolute path */
 	const struct strvec *words; /* bwrap's words without the command's */
 	char *const *command;       /* NULL-terminated */
+	const struct expected_mount *mounts; /* what has to stand where before the command starts */
+	size_t n_mounts;
 	const int *keep;            /* descriptors for bwrap and the command, at their numbers */
 	size_t n_keep;
 	bool outer;                 /* the outer namespaces can be made (run/probe.h) */

@@ -1,0 +1,182 @@
+#include "run/hold.h"
+
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Steps of waiting: 200 us each, ten seconds in all; a loaded machine may take its time. */
+#define STEP_US 200
+#define STEPS 50000
+
+static void pause_step(void)
+{
+	nanosleep(&(struct timespec){.tv_nsec = STEP_US * 1000}, NULL);
+}
+
+/* The root directory of a process once it is another than ours and read-only, or -errno. */
+static int final_root(pid_t pid)
+{
+	CLEANUP_FREE char *path = xasprintf("/proc/%d/root", (int)pid);
+	struct stat ours, root;
+
+	if (stat("/", &ours) < 0)
+		return -errno;
+	for (int i = 0; i < STEPS; i++) {
+		int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		struct statvfs st;
+
+		if (fd < 0)
+			return -errno;
+		if (fstat(fd, &root) == 0 && root.st_dev != ours.st_dev && fstatvfs(fd, &st) == 0 &&
+			st.f_flag & ST_RDONLY)
+			return fd;
+		close(fd);
+		pause_step();
+	}
+	return -ETIMEDOUT;
+}
+
+/* What is wrong at a place, or NULL. */
+static const char *difference(int root, const struct expected_mount *m)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
+	};
+	CLEANUP_CLOSE int fd = (int)syscall(SYS_openat2, root, m->dest + 1, &how, sizeof(how));
+	struct statx stx;
+	struct statvfs st;
+	struct stat object;
+
+	if (fd < 0)
+		return errno == ELOOP ? "a link is on the way" : "it is not there";
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) < 0 || fstatvfs(fd, &st) < 0 ||
+		fstat(fd, &object) < 0)
+		return "it cannot be looked at";
+	if (stx.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT &&
+		!(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return "nothing is mounted there";
+	if (m->object && (object.st_dev != m->dev || object.st_ino != m->ino))
+		return "something else is mounted there";
+	if (m->read_only && !(st.f_flag & ST_RDONLY))
+		return "it is not read-only";
+	return NULL;
+}
+
+int hold_verify(pid_t init, const struct expected_mount *mounts, size_t n, struct err *err)
+{
+	CLEANUP_CLOSE int root = final_root(init);
+
+	if (root == -EACCES || root == -EPERM)
+		return 1;
+	if (root < 0)
+		return err_set(err, ERR_SETUP,
+			"the sandbox's root did not become what was planned: %s", strerror(-root));
+	for (size_t i = 0; i < n; i++) {
+		const char *what = difference(root, &mounts[i]);
+
+		if (!what)
+			continue;
+		err_set(err, ERR_SETUP, "the sandbox is not what was planned: %s: %s",
+			mounts[i].dest, what);
+		return err_hint(err, "another process changed files while the sandbox was made: "
+				     "nothing was run; try again when it is done");
+	}
+	return 0;
+}
+
+int hold_attach(pid_t init)
+{
+	return ptrace(PTRACE_SEIZE, init, NULL, (void *)(PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL)) <
+			       0
+		       ? -errno
+		       : 0;
+}
+
+/* Whether a process has nothing open beyond 0, 1 and 2 but the eventfd by which bwrap's pid 1 tells the
+ * command's end. */
+static bool is_clean(pid_t pid)
+{
+	CLEANUP_FREE char *path = xasprintf("/proc/%d/fd", (int)pid);
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	bool clean = dir != NULL;
+
+	while (clean && (entry = readdir(dir))) {
+		char target[64];
+		ssize_t n;
+
+		if (entry->d_name[0] == '.' || strtol(entry->d_name, NULL, 10) <= 2)
+			continue;
+		n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+		target[n > 0 ? n : 0] = '\0';
+		clean = strcmp(target, "anon_inode:[eventfd]") == 0;
+	}
+	if (dir)
+		closedir(dir);
+	return clean;
+}
+
+/* Waits for a tracee to stop; its status, or -1 when it is gone. */
+static int wait_stop(pid_t pid)
+{
+	int status;
+	pid_t got;
+
+	do
+		got = waitpid(pid, &status, __WALL);
+	while (got < 0 && errno == EINTR);
+	return got == pid && WIFSTOPPED(status) ? status : -1;
+}
+
+/* The command's process, stopped before its first step; 0 when pid 1 ended without making one. */
+static pid_t await_fork(pid_t init)
+{
+	int status;
+
+	while ((status = wait_stop(init)) >= 0) {
+		unsigned long pid;
+
+		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_FORK << 8)) {
+			if (ptrace(PTRACE_GETEVENTMSG, init, NULL, &pid) < 0)
+				return 0;
+			return wait_stop((pid_t)pid) < 0 ? 0 : (pid_t)pid;
+		}
+		/* A signal that pid 1 was sent: it goes its way. */
+		ptrace(status >> 16 ? PTRACE_LISTEN : PTRACE_CONT, init, NULL,
+			(void *)(long)(status >> 16 ? 0 : WSTOPSIG(status)));
+	}
+	return 0;
+}
+
+int hold_gate(pid_t init, struct err *err)
+{
+	pid_t command = await_fork(init);
+
+	/* Without a fork the set-up failed: how bwrap ends will tell. */
+	if (!command)
+		return 0;
+	ptrace(PTRACE_DETACH, init, NULL, NULL);
+	for (int i = 0; i < STEPS; i++) {
+		if (is_clean(init)) {
+			ptrace(PTRACE_DETACH, command, NULL, NULL);
+			return 0;
+		}
+		pause_step();
+	}
+	return err_set(err, ERR_SETUP, "the sandbox's first process keeps descriptors open");
+}
