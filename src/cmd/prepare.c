@@ -13,24 +13,38 @@
 
 extern char **environ;
 
-/* The caller's home: $HOME, else what /etc/passwd says (read as a file: no name service is
- * asked). */
-static char *find_home(void)
+/* The home that /etc/passwd gives the caller (read as a file: no name service is asked), or NULL. */
+static char *home_of_user(void)
 {
-	const char *home = getenv("HOME");
+	FILE *file = fopen("/etc/passwd", "re");
 	struct passwd *entry;
 	char *found = NULL;
-	FILE *file;
 
-	if (home && *home == '/')
-		return path_normalize(home);
-	file = fopen("/etc/passwd", "re");
 	while (file && !found && (entry = fgetpwent(file)))
 		if (entry->pw_uid == getuid() && *entry->pw_dir == '/')
 			found = path_normalize(entry->pw_dir);
 	if (file)
 		fclose(file);
 	return found;
+}
+
+/* What "~" is: $HOME, else the user's own. */
+static char *find_home(void)
+{
+	const char *home = getenv("HOME");
+
+	return home && *home == '/' ? path_normalize(home) : home_of_user();
+}
+
+static void note_home(const struct prepared *p, struct strvec *notes)
+{
+	CLEANUP_FREE char *own = home_of_user();
+
+	if (own && p->home && strcmp(own, p->home) != 0 && strcmp(own, "/") != 0)
+		strvec_pushf(notes,
+			"~ is %s ($HOME): rules for it do not speak of %s, the home that "
+			"/etc/passwd names",
+			p->home, own);
 }
 
 static struct policy_context context_of(const struct prepared *p)
@@ -89,9 +103,10 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, struct err *err)
 	if (plan_make(&p->plan, &p->policy, p->tree, &request, err) < 0)
 		return -1;
 	policy_environment(&p->policy, environ, &context, &p->env, &p->plan.notes);
-	if (proof_check(&p->plan, &p->policy, p->tree, err) < 0)
+	note_home(p, &p->plan.notes);
+	if (check_cwd(p, err) < 0)
 		return -1;
-	return check_cwd(p, err);
+	return proof_check(&p->plan, &p->policy, p->tree, err);
 }
 
 void prepared_plan_clear(struct prepared *p)

@@ -122,13 +122,12 @@ static void restore_capabilities(void)
 	syscall(SYS_capset, &header, data);
 }
 
-/* The command could replace or forge a report in a directory that it can write. */
-static int check_report_place(struct exec *e, struct err *err)
+/* Whether the plan lets the command write a host directory. */
+static bool lets_write(const struct exec *e, const char *dir)
 {
 	const struct plan *plan = &e->prepared.plan;
-	const char *dir = e->report.path;
 
-	for (size_t i = 0; dir && i < plan->n; i++) {
+	for (size_t i = 0; i < plan->n; i++) {
 		const struct op *op = &plan->ops[i];
 		struct view_object object = {0};
 		bool writable;
@@ -142,16 +141,28 @@ static int check_report_place(struct exec *e, struct err *err)
 			   object.access == ACCESS_WRITE && object.host &&
 			   strcmp(object.host, dir) == 0;
 		view_object_clear(&object);
-		if (!writable)
-			continue;
-		report_close(&e->report);
-		err_set(err, ERR_PLAN, "--report %s: the command could write there",
-			e->options.report);
-		return err_hint(err,
-			"choose a directory that the policy does not make writable, or --report "
-			"fd:3 3>FILE");
+		if (writable)
+			return true;
 	}
-	return 0;
+	return false;
+}
+
+/* What the command could replace must not be trusted: the report's place, and the bwrap of the next run. */
+static int check_places(struct exec *e, struct err *err)
+{
+	CLEANUP_FREE char *bwrap_dir = path_parent(e->bwrap);
+
+	if (lets_write(e, bwrap_dir)) {
+		err_set(err, ERR_PLAN, "the command could replace %s", e->bwrap);
+		return err_hint(err,
+			"use a bwrap elsewhere (--bwrap PATH), or take its directory out "
+			"of what is writable");
+	}
+	if (!e->report.path || !lets_write(e, e->report.path))
+		return 0;
+	report_close(&e->report);
+	err_set(err, ERR_PLAN, "--report %s: the command could write there", e->options.report);
+	return err_hint(err, "choose a place that the policy does not make writable");
 }
 
 static rlim_t fd_limit(void)
@@ -174,7 +185,7 @@ static int make_plan(struct exec *e, struct err *err)
 
 	if (prepare_plan(p, modes[e->probe.proc], err) < 0)
 		return -1;
-	if (check_report_place(e, err) < 0)
+	if (check_places(e, err) < 0)
 		return -1;
 	bwrap.bind_fd = e->probe.bind_fd && p->plan.n + SPARE_FDS < fd_limit();
 	return bwrap_spell(&e->words, &p->plan, &p->policy, &bwrap, e->options.n_command, err);
@@ -307,6 +318,37 @@ static void say_what_holds(struct exec *e)
 	}
 }
 
+/* The kernel takes no longer string than 32 pages (MAX_ARG_STRLEN), and together with the pointers a quarter
+ * of the stack's limit; bwrap could only say so in its own words. */
+static int check_sizes(const struct exec *e, struct err *err)
+{
+	const size_t longest = 32UL * 4096;
+	struct rlimit stack;
+	size_t total = 0;
+
+	for (size_t i = 0; i < e->prepared.env.n; i++) {
+		const char *variable = e->prepared.env.v[i];
+
+		total += strlen(variable) + 1 + sizeof(char *);
+		if (strlen(variable) < longest)
+			continue;
+		err_set(err, ERR_NOT_EXECUTABLE, "the variable %.*s is too long: %zu bytes",
+			(int)strcspn(variable, "="), variable, strlen(variable));
+		return err_hint(err,
+			"a variable holds at most %zu bytes with its name: hand it over in a "
+			"file",
+			longest - 1);
+	}
+	for (size_t i = 0; i < e->options.n_command; i++)
+		total += strlen(e->options.command[i]) + 1 + sizeof(char *);
+	if (getrlimit(RLIMIT_STACK, &stack) < 0 || total < stack.rlim_cur / 4)
+		return 0;
+	err_set(err, ERR_NOT_EXECUTABLE,
+		"the command's words and variables are too long: %zu bytes", total);
+	return err_hint(
+		err, "at most a quarter of the stack's limit (ulimit -s) may be used for them");
+}
+
 /* Plans, and opens the sources of the plan; once more when the host changed in between. */
 static int plan_and_open(struct exec *e, enum run_phase *phase, struct err *err)
 {
@@ -319,7 +361,8 @@ static int plan_and_open(struct exec *e, enum run_phase *phase, struct err *err)
 		/* bwrap will search as this does; what is not to be found is known before anything runs. */
 		*phase = PHASE_EXEC;
 		if (command_check(&e->prepared.plan, e->prepared.tree, e->options.command[0],
-			    strvec_argv(&e->prepared.env), err) < 0)
+			    strvec_argv(&e->prepared.env), err) < 0 ||
+			check_sizes(e, err) < 0)
 			return -1;
 		*phase = PHASE_SETUP;
 		rc = open_sources(e, err);

@@ -47,7 +47,7 @@ static char *interpreter_of(const char *head, size_t n)
 
 	if (n > 2 && memcmp(head, "#!", 2) == 0) {
 		const char *name = head + 2 + strspn(head + 2, " \t");
-		size_t len = strcspn(name, " \t\r\n");
+		size_t len = strcspn(name, " \t\n");
 
 		return len ? xstrndup(name, len) : NULL;
 	}
@@ -71,42 +71,25 @@ static char *absolute(const struct plan *plan, const char *name)
 	return *name == '/' ? xstrdup(name) : path_join(plan->cwd, name);
 }
 
-/* Whether what is at a sandbox path can be executed, with all it needs. */
-static int check_executable(const struct plan *plan, const struct tree *tree, const char *path,
-	unsigned depth, struct err *err)
+static int err_not_executable(const char *path, const char *what, const char *hint, struct err *err)
 {
-	struct view_object object = {0};
-	int error = view_lookup(plan, tree, path, &object);
-	CLEANUP_FREE char *host = object.host ? xstrdup(object.host) : NULL;
+	err_set(err, ERR_NOT_EXECUTABLE, "%s cannot be executed: %s", path, what);
+	return err_hint(err, "%s", hint);
+}
+
+static int check_executable(const struct plan *plan, const struct tree *tree, const char *path,
+	unsigned depth, struct err *err);
+
+/* Whether what a script or program is run by is there and can be executed. */
+static int check_interpreter(const struct plan *plan, const struct tree *tree, const char *path,
+	const char *host, unsigned depth, struct err *err)
+{
 	CLEANUP_FREE char *interpreter = NULL;
 	CLEANUP_FREE char *whole = NULL;
-	bool denied = !error && object.access == ACCESS_DENY;
-	enum tree_kind kind = error ? TREE_FILE : object.kind;
-	struct tree_stat st;
+	struct err why;
 	char head[4097];
-	ssize_t n;
+	ssize_t n = tree_head(tree, host, head, sizeof(head) - 1);
 
-	view_object_clear(&object);
-	if (error == -ENOENT || error == -ENOTDIR) {
-		err_set(err, ERR_NOT_FOUND, "%s is not in the sandbox", path);
-		return err_hidden(plan, path, err);
-	}
-	if (error || denied) {
-		err_set(err, ERR_NOT_EXECUTABLE, "%s cannot be executed: %s", path,
-			strerror(denied ? EACCES : -error));
-		return err_hidden(plan, path, err);
-	}
-	if (kind != TREE_FILE) {
-		err_set(err, ERR_NOT_EXECUTABLE, "%s cannot be executed: it is %s", path,
-			tree_kind_name(kind));
-		return err_hint(err, "name a program");
-	}
-	if (!host || tree_lstat(tree, host, &st) < 0 || !(st.mode & 0111)) {
-		err_set(err, ERR_NOT_EXECUTABLE,
-			"%s cannot be executed: it has no execute permission", path);
-		return err_hint(err, "chmod +x it, or name the interpreter in front of it");
-	}
-	n = tree_head(tree, host, head, sizeof(head) - 1);
 	if (n < 0)
 		return 0; /* executable and not readable: the kernel will tell */
 	head[n] = '\0';
@@ -114,13 +97,39 @@ static int check_executable(const struct plan *plan, const struct tree *tree, co
 	if (!interpreter || depth == MAX_INTERPRETERS)
 		return 0;
 	whole = absolute(plan, interpreter);
-	if (check_executable(plan, tree, whole, depth + 1, err) == 0)
+	if (check_executable(plan, tree, whole, depth + 1, &why) == 0)
 		return 0;
 	err_set(err, ERR_NOT_EXECUTABLE,
-		"%s cannot be executed: what runs it, %s, is not in the sandbox or"
-		" not executable",
+		"%s cannot be executed: what runs it, %s, is not in the sandbox or not executable",
 		path, interpreter);
-	return err_hidden(plan, whole, err);
+	return err_hint(err, "%s", why.hint);
+}
+
+/* Whether what is at a sandbox path can be executed, with all it needs. */
+static int check_executable(const struct plan *plan, const struct tree *tree, const char *path,
+	unsigned depth, struct err *err)
+{
+	__attribute__((cleanup(view_object_clear))) struct view_object object = {0};
+	int error = view_lookup(plan, tree, path, &object);
+	struct tree_stat st;
+
+	if (error == -ENOENT || error == -ENOTDIR) {
+		err_set(err, ERR_NOT_FOUND, "%s is not in the sandbox", path);
+		return err_hidden(plan, object.missing, err);
+	}
+	if (error || object.access == ACCESS_DENY) {
+		err_set(err, ERR_NOT_EXECUTABLE, "%s cannot be executed: %s", path,
+			strerror(error ? -error : EACCES));
+		return err_hidden(plan, error ? object.missing : object.path, err);
+	}
+	if (object.kind != TREE_FILE)
+		return err_not_executable(path,
+			object.kind == TREE_DIR ? "it is a directory" : "it is no file",
+			"name a program", err);
+	if (!object.host || tree_lstat(tree, object.host, &st) < 0 || !(st.mode & 0111))
+		return err_not_executable(path, "it has no execute permission",
+			"chmod +x it, or name the interpreter in front of it", err);
+	return check_interpreter(plan, tree, path, object.host, depth, err);
 }
 
 static const char *search_path(char *const *env)

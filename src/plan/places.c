@@ -151,6 +151,33 @@ static int err_missing(const struct maker *m, const struct rule *rule, const str
 	return err_rule(m->err, rule);
 }
 
+static int err_loop(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	err_set(m->err, ERR_PLAN,
+		t->into_proc ? "%s names a process: links of /proc mean whoever asks"
+			     : "%s leads through more than 40 links",
+		rule->path);
+	err_hint(m->err, "name another path");
+	return err_rule(m->err, rule);
+}
+
+/* Whether a protection leads through a link that the command of an earlier run could have made. It then
+ * protects what it can and raises nothing, and nobody is kept from running by it. */
+static bool is_planted(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	return rule->kind == RULE_PATH && rule->access != ACCESS_WRITE &&
+	       hop_is_writable(m, t, rule);
+}
+
+static void note_planted(const struct maker *m, const struct rule *rule)
+{
+	CLEANUP_FREE char *where = origin_text(&rule->origin);
+
+	strvec_pushf(m->notes,
+		"not enforced: on the way of %s is a link that the command could replace (%s)",
+		rule->path, where);
+}
+
 /* What becomes of a rule whose host path is not there: 0 = it is done with, 1 = it still counts. */
 static int missing_rule(const struct maker *m, const struct rule *rule, const struct target *t)
 {
@@ -161,9 +188,11 @@ static int missing_rule(const struct maker *m, const struct rule *rule, const st
 
 	if (t->error == -EACCES && rule->kind == RULE_PATH && rule->access == ACCESS_DENY)
 		return 0; /* nor can anyone inside reach it */
+	if (t->error == -ELOOP)
+		return is_planted(m, rule, t) ? 0 : err_loop(m, rule, t);
 	if (protects && (t->error == -ENOENT || t->error == -ENOTDIR)) {
 		/* A denied name is noted where it could be made: plan.c knows all its places. */
-		if (rule->access == ACCESS_READ && t->error == -ENOENT)
+		if (rule->access == ACCESS_READ)
 			note_not_enforced(m->notes, t->path, rule);
 		return rule->access == ACCESS_DENY;
 	}
@@ -177,14 +206,6 @@ static int missing_rule(const struct maker *m, const struct rule *rule, const st
 static int resolve_rule(struct maker *m, const struct rule *rule, struct target *t)
 {
 	resolve(m->tree, rule->path, t);
-	if (t->error == -ELOOP) {
-		err_set(m->err, ERR_PLAN,
-			t->into_proc ? "%s names a process: links of /proc mean whoever asks"
-				     : "%s leads through more than 40 links",
-			rule->path);
-		err_hint(m->err, "name another path");
-		return err_rule(m->err, rule);
-	}
 	if (rule->spelled) {
 		struct target as_spelled;
 		bool same;
@@ -290,23 +311,24 @@ static int judge_linked(const struct maker *m, const struct rule *rule, const st
 {
 	const struct label *label = find_label(m, t->path);
 	enum access base = access_of(m, t->path);
+	bool planted = is_planted(m, rule, t);
+	bool trusted = t->trusted && !hop_is_writable(m, t, NULL);
 
 	/* A link that leads to a place of the sandbox's own, or that a mount replaces, denies
 	 * nothing. */
-	for (size_t i = 0; rule->access == ACCESS_DENY && i < m->policy->n_rules; i++)
+	for (size_t i = 0; rule->access == ACCESS_DENY && !planted && i < m->policy->n_rules; i++)
 		if (m->ats[i] &&
 			(strcmp(m->ats[i], t->path) == 0 || path_within(rule->path, m->ats[i])))
 			return err_taken(m, rule, t->path, &m->policy->rules[i]);
-	if (rule->access <= base)
+	if (rule->access < base || rule->access == ACCESS_DENY)
 		return 1;
-	if (hop_is_writable(m, t, rule)) {
-		strvec_pushf(m->notes, "%s is a link to %s: its access is not raised", rule->path,
-			t->path);
+	if (rule->access == base)
+		return trusted;
+	if (planted)
 		return 0;
-	}
 	if (label && label->why->kind == RULE_PATH)
 		return err_taken(m, rule, t->path, label->why);
-	return t->trusted && !hop_is_writable(m, t, NULL) ? 1 : err_raise(m, rule, t);
+	return trusted ? 1 : err_raise(m, rule, t);
 }
 
 /* Labels of rules of one access that came through links. All are judged by the labels before any
@@ -323,9 +345,10 @@ static int label_linked(struct maker *m, enum access access)
 
 		if (rule->kind != RULE_PATH || rule->access != access || !t->n_hops)
 			continue;
-		if (!t->into_proc && (!t->error || access == ACCESS_DENY))
+		if (!t->into_proc && (!t->error || (access == ACCESS_DENY && t->error != -ELOOP)))
 			verdicts[i] = judge_linked(m, rule, t);
-		if (t->into_proc && access != ACCESS_READ)
+		if (t->into_proc && t->error != -ELOOP && access != ACCESS_READ &&
+			!is_planted(m, rule, t))
 			verdicts[i] = err_into_proc(m, rule, t);
 		if (verdicts[i] < 0)
 			return -1;
@@ -612,9 +635,11 @@ static int label_rules(struct maker *m)
 
 		if (!names_host(rule))
 			continue;
+		if (is_planted(m, rule, t))
+			note_planted(m, rule);
 		if (t->error)
 			counts = missing_rule(m, rule, t);
-		else if (!t->into_proc)
+		else if (!t->into_proc && !is_planted(m, rule, t))
 			counts = check_kind(m, rule, t) < 0 ? -1 : 1;
 		if (counts > 0 && rule->kind != RULE_DEVICE)
 			counts = check_final(m, rule, t) < 0 ? -1 : 1;

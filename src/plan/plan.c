@@ -303,7 +303,8 @@ static int emit_nothing(struct planner *p, const struct place *place, const stru
 	int error = object ? tree_lstat(p->tree, object, &st) : -ENOENT;
 	bool there = !error;
 
-	if (error == -ENOENT && !under->scaffold && under->access == ACCESS_WRITE)
+	if ((error == -ENOENT || error == -ENOTDIR) && !under->scaffold &&
+		under->access == ACCESS_WRITE)
 		note_not_enforced(&p->plan->notes, place->path, place->why);
 	if (place->visible) {
 		if (!there && !under->scaffold)

@@ -19,12 +19,18 @@
 #include <unistd.h>
 
 /* Steps of waiting: 200 us each, ten seconds in all; a loaded machine may take its time. */
-#define STEP_US 200
+#define STEP_NS 200000L
 #define STEPS 50000
+
+/* ptrace(2) takes numbers in place of its last pointer. */
+static long trace(enum __ptrace_request request, pid_t pid, unsigned long data)
+{
+	return syscall(SYS_ptrace, (long)request, pid, NULL, data);
+}
 
 static void pause_step(void)
 {
-	nanosleep(&(struct timespec){.tv_nsec = STEP_US * 1000}, NULL);
+	nanosleep(&(struct timespec){.tv_nsec = STEP_NS}, NULL);
 }
 
 /* The root directory of a process once it is another than ours and read-only, or -errno. */
@@ -83,6 +89,8 @@ int hold_verify(pid_t init, const struct expected_mount *mounts, size_t n, struc
 
 	if (root == -EACCES || root == -EPERM)
 		return 1;
+	if (root == -ENOENT || root == -ESRCH)
+		return 0; /* it has ended: the set-up failed, and how bwrap ends will tell */
 	if (root < 0)
 		return err_set(err, ERR_SETUP,
 			"the sandbox's root did not become what was planned: %s", strerror(-root));
@@ -101,10 +109,7 @@ int hold_verify(pid_t init, const struct expected_mount *mounts, size_t n, struc
 
 int hold_attach(pid_t init)
 {
-	return ptrace(PTRACE_SEIZE, init, NULL, (void *)(PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL)) <
-			       0
-		       ? -errno
-		       : 0;
+	return trace(PTRACE_SEIZE, init, PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL) < 0 ? -errno : 0;
 }
 
 /* Whether a process has nothing open beyond 0, 1 and 2 but the eventfd by which bwrap's pid 1 tells the
@@ -156,9 +161,11 @@ static pid_t await_fork(pid_t init)
 				return 0;
 			return wait_stop((pid_t)pid) < 0 ? 0 : (pid_t)pid;
 		}
-		/* A signal that pid 1 was sent: it goes its way. */
-		ptrace(status >> 16 ? PTRACE_LISTEN : PTRACE_CONT, init, NULL,
-			(void *)(long)(status >> 16 ? 0 : WSTOPSIG(status)));
+		/* Stopped by a signal, it stays so and is told apart from one that is sent a signal. */
+		if (status >> 16)
+			trace(PTRACE_LISTEN, init, 0);
+		else
+			trace(PTRACE_CONT, init, (unsigned long)WSTOPSIG(status));
 	}
 	return 0;
 }
@@ -170,10 +177,10 @@ int hold_gate(pid_t init, struct err *err)
 	/* Without a fork the set-up failed: how bwrap ends will tell. */
 	if (!command)
 		return 0;
-	ptrace(PTRACE_DETACH, init, NULL, NULL);
+	trace(PTRACE_DETACH, init, 0);
 	for (int i = 0; i < STEPS; i++) {
 		if (is_clean(init)) {
-			ptrace(PTRACE_DETACH, command, NULL, NULL);
+			trace(PTRACE_DETACH, command, 0);
 			return 0;
 		}
 		pause_step();

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/keyctl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,7 +28,7 @@ enum step { STEP_GROUPS, STEP_PROCESS, STEP_MOUNTS, STEP_PROC, STEP_FDS, STEP_GU
 static const char *const step_names[] = {
 	[STEP_GROUPS] = "drop supplementary groups",
 	[STEP_PROCESS] = "make a process group that ends with its parent",
-	[STEP_MOUNTS] = "make the mounts private",
+	[STEP_MOUNTS] = "set up the mounts around bwrap",
 	[STEP_PROC] = "mount a /proc for the process namespace around bwrap",
 	[STEP_FDS] = "hand over descriptors",
 	[STEP_GUARD] = "start a guard",
@@ -149,6 +150,28 @@ static _Noreturn void guard(const struct shim *shim)
 	_exit(info.si_status);
 }
 
+/* What bwrap's own mounts will be made of. */
+static void shim_mounts(const struct shim *shim)
+{
+	/* The nodes that bwrap binds for --dev are the host's: through a writable mount a root caller's
+	 * command could change their modes. Binds of a read-only mount are read-only, and writing to a device
+	 * is no matter of its mount. (bwrap's own --remount-ro would make them unusable: it adds nodev.) */
+	static const char *const nodes[] = {
+		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
+
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		shim_fail(shim, STEP_MOUNTS);
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+		if ((mount(nodes[i], nodes[i], NULL, MS_BIND, NULL) < 0 ||
+			    mount(NULL, nodes[i], NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) <
+				    0) &&
+			errno != ENOENT)
+			shim_fail(shim, STEP_MOUNTS);
+	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
+	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		shim_fail(shim, STEP_PROC);
+}
+
 static int shim_main(void *arg)
 {
 	const struct shim *shim = arg;
@@ -165,11 +188,11 @@ static int shim_main(void *arg)
 		_exit(125);
 	if (setpgid(0, 0) < 0)
 		shim_fail(shim, STEP_PROCESS);
-	if (outer && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		shim_fail(shim, STEP_MOUNTS);
-	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
-	if (outer && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		shim_fail(shim, STEP_PROC);
+	if (outer)
+		shim_mounts(shim);
+	/* A session keyring is inherited: without one of its own the command reads and changes the caller's
+	 * keys. ENOSYS, or EPERM by a filter, means that there is none to reach. */
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	if (setgroups(0, NULL) < 0)
 		send_message(shim, STEP_GROUPS);
 	if (!outer)
@@ -254,10 +277,11 @@ static int map_ids(pid_t pid, struct err *err)
  * mounted that shows more than the one that is there. */
 static int clone_shim(struct child *child, struct shim *shim)
 {
-	_Alignas(16) char stack[SHIM_STACK];
+	CLEANUP_FREE char *stack = xcalloc(SHIM_STACK, 1);
 	int outer = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUSER;
 
-	child->pid = clone(shim_main, stack + sizeof(stack),
+	/* Its own copy of the memory is made by the clone: ours can be freed. */
+	child->pid = clone(shim_main, stack + SHIM_STACK,
 		SIGCHLD | CLONE_PIDFD | (shim->spec->outer ? outer : 0), shim, &child->pidfd);
 	return child->pid < 0 ? -1 : 0;
 }

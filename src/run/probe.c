@@ -87,10 +87,34 @@ static char *bwrap_in(const char *dir)
 	return access(name, X_OK) == 0 ? realpath(name, NULL) : NULL;
 }
 
+/* Whether root alone could have put a file where it is. A caller's PATH may name directories that others,
+ * or an earlier command in the sandbox, can write. */
+static bool is_of_system(const char *path)
+{
+	CLEANUP_FREE char *at = xstrdup(path);
+
+	for (;;) {
+		struct stat st;
+		char *parent;
+
+		if (stat(at, &st) < 0 || (st.st_uid != 0 && !is_unmapped(st.st_uid)) ||
+			(st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX)))
+			return false;
+		if (strcmp(at, "/") == 0)
+			return true;
+		parent = path_parent(at);
+		free(at);
+		at = parent;
+	}
+}
+
+/* root's PATH says nothing: what root owns may have been made by root's commands in the sandbox. */
 static char *search_bwrap(const char *search)
 {
 	CLEANUP_FREE char *self = realpath("/proc/self/exe", NULL);
-	CLEANUP_FREE char *copy = xstrdup(search ? search : "");
+	CLEANUP_FREE char *copy =
+		xasprintf("%s:/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin",
+			search && geteuid() != 0 ? search : "");
 	char *next = copy, *dir, *path = NULL;
 
 	if (self) {
@@ -98,9 +122,13 @@ static char *search_bwrap(const char *search)
 
 		path = bwrap_in(beside);
 	}
-	while (!path && (dir = strsep(&next, ":")))
-		if (*dir == '/')
-			path = bwrap_in(dir);
+	while (!path && (dir = strsep(&next, ":"))) {
+		path = *dir == '/' ? bwrap_in(dir) : NULL;
+		if (path && !is_of_system(path)) {
+			free(path);
+			path = NULL;
+		}
+	}
 	return path;
 }
 
@@ -118,7 +146,7 @@ int probe_find_bwrap(const char *option, const char *environment, const char *se
 		result = check_bwrap(*path, err);
 	} else {
 		err_set(err, ERR_PROBE,
-			"bwrap is not installed: it is not in an absolute directory of PATH");
+			"bwrap is not installed: no directory of PATH has one that is root's");
 		result = err_hint(err,
 			"install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap, "
 			"apk add bubblewrap), or name it with --bwrap PATH");

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "run/stdio.h"
 
 #include <errno.h>
@@ -138,6 +139,7 @@ char *report_text(const struct run_result *result)
 static int open_fd(struct report *report, const char *number, const int *pass_fds,
 	size_t n_pass_fds, struct err *err)
 {
+	struct stat st;
 	char *end;
 	long fd = strtol(number, &end, 10);
 	int flags = *number >= '0' && *number <= '9' && !*end && fd <= INT_MAX
@@ -153,9 +155,16 @@ static int open_fd(struct report *report, const char *number, const int *pass_fd
 				"--report fd:%s: the command has it too (--pass-fd)", number);
 	if (fd <= 2) {
 		err_set(err, ERR_USAGE, "--report fd:%s: the command has it too", number);
-		return err_hint(err, "use another descriptor: --report fd:3 3>&1");
+		return err_hint(err, "use another descriptor: --report fd:3 3>FILE");
 	}
 	report->fd = (int)fd;
+	/* A regular file has a place, which the command might write. */
+	if (fstat(report->fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		CLEANUP_FREE char *link = xasprintf("/proc/self/fd/%ld", fd);
+		CLEANUP_FREE char *file = realpath(link, NULL);
+
+		report->path = file ? path_parent(file) : NULL;
+	}
 	return 0;
 }
 

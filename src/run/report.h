@@ -61,7 +61,7 @@ char *report_text(const struct run_result *result);
 /* An opened place for a report. { .dir = -1, .fd = -1 } is none; ended by report_close. */
 struct report {
 	int dir;    /* the directory of a FILE, -1 for fd:N */
-	char *path; /* the directory as the kernel names it, without links; NULL for fd:N */
+	char *path; /* the directory as the kernel names it, without links; NULL: no file */
 	char *name; /* the file's final name */
 	char *temp; /* its name on the way there */
 	bool named; /* temp exists */

@@ -188,13 +188,13 @@ static int hold(struct run *run, struct err *err)
 		strvec_push(notes, "the sandbox's mounts could not be compared with the plan from "
 				   "outside");
 	attached = hold_attach(init);
-	if (attached < 0 && geteuid() == 0) {
+	if (attached < 0 && attached != -ESRCH && geteuid() == 0) {
 		err_set(err, ERR_SETUP, "the command's start cannot be watched (ptrace): %s",
 			strerror(-attached));
 		return err_hint(err, "allow root ptrace (kernel.yama.ptrace_scope below 3, no "
 				     "seccomp filter against it), or run as an ordinary user");
 	}
-	if (attached < 0)
+	if (attached < 0 && attached != -ESRCH)
 		strvec_pushf(notes,
 			"the command's start cannot be watched (ptrace: %s): for a moment it can "
 			"see the processes around the sandbox, and make itself look not executed",

@@ -40,18 +40,23 @@ for my $who (callers()) {
 		is($got->{code}, 125, "$name: $promise");
 		like($got->{err}, qr/^sbx-exec: .*$message.*\nsbx-exec: hint: ./, "$name: and says why") if $message;
 	};
-	$refused->([], {PATH => "/nowhere:$top"}, 'bwrap is not installed', 'without bwrap nothing runs');
-	put($who, "$dir/bwrap", slurp($real), 0755);
-	is(run($who, [$EXEC, '--', '/bin/true'], env => {PATH => $dir})->{code}, 0, "$name: an absolute entry of PATH");
-	$refused->([], {PATH => '.:'}, 'bwrap is not installed', 'the working directory is not searched');
+	put($who, "$dir/bwrap", "#!/bin/sh\necho planted >&2\nexec $real \"\$@\"\n", 0755);
+	for my $path ($dir, '.:') {
+		$got = run($who, [$EXEC, '--', '/bin/true'], env => {PATH => $path});
+		is($got->{code}, 0, "$name: PATH $path: the system's bwrap runs");
+		unlike($got->{err}, qr/planted/, "$name: PATH $path: and one that a command may have made does not");
+	}
+	is(run($who, [$EXEC, '--', '/bin/true'], env => {PATH => ''})->{code}, 0, "$name: without a PATH the system's bwrap is found");
 	$refused->(['--bwrap', './bwrap'], {}, undef, '--bwrap is an absolute path');
+	$refused->(['--bwrap', "$dir/bwrap", '--write', $dir], {}, 'the command could replace', 'a bwrap that the command could replace is refused');
+	like(run($who, [$EXEC, '--bwrap', "$dir/bwrap", '--', 'true'])->{err}, qr/planted/, "$name: --bwrap names one to trust");
 	chmod 0775, "$dir/bwrap";
-	$refused->([], {PATH => $dir}, 'writable for others', 'a bwrap that others can change is refused');
+	$refused->(['--bwrap', "$dir/bwrap"], {}, 'writable for others', 'a bwrap that others can change is refused');
 	$refused->([], {SBX_BWRAP => "$dir/bwrap"}, 'writable for others', 'in SBX_BWRAP too');
 	chmod 0755, "$dir/bwrap";
 	if (!$>) {
 		chown 2002, 2002, "$dir/bwrap";
-		$refused->([], {PATH => $dir}, 'belongs to uid 2002', "another user's bwrap is refused");
+		$refused->(['--bwrap', "$dir/bwrap"], {}, 'belongs to uid 2002', "another user's bwrap is refused");
 	}
 	unlink "$dir/bwrap";
 }

@@ -310,7 +310,8 @@ static void test_print_err(void)
 	err_set(&err, ERR_PLAN, "it does not work");
 	plain = printed(&err);
 	is_str(plain,
-		"sbx-exec: it does not work\nsbx-exec: hint: sbx-policy(5) says what rules may ask for\n",
+		"sbx-exec: it does not work\nsbx-exec: hint: sbx-policy(5) says what rules may ask "
+		"for\n",
 		"a message without a hint of its own");
 	err_hint(&err, "do something else");
 	err_at(&err, "p.json: /x");

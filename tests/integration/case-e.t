@@ -1,0 +1,74 @@
+# Cases of size: many rules, many names, long words.
+use strict;
+use warnings;
+use FindBin;
+use Test::More;
+BEGIN { require "$FindBin::Bin/case-lib.pl" }
+our ($top, $PLAN, $EXEC);
+
+case e01 => 'more mounts than bwrap takes are an error with the count and the folder, before anything runs', sub {
+	my ($who, $dir) = @_;
+	put($who, "$dir/many/f$_", '') for 1 .. 3100;
+	my $blame = qr{(?=.*\b9,?000\b)(?=.*\Q$dir/many\E)}s;
+	folder($who, "$dir/from");
+	for ([policy($who, {deny => [map { "$dir/many/f$_" } 1 .. 3100]}), 'denied files'],
+		[policy($who, {mounts => [{at => "$dir/many/new", from => "$dir/from"}]}), 'a folder to be rebuilt']) {
+		my ($p, $file, $what) = @$_;
+		refuses($who, "$dir/from", $what, $blame, [$p, $file]);
+		my $got = run($who, [$PLAN, '--check', $p, $file]);
+		is("$got->{code} $got->{out}", '125 ', "$who->{name}: $what: sbx-plan does not print it either");
+		like($got->{err}, $blame, "$who->{name}: $what: for the same reason");
+	}
+	promises($who, [policy($who, {deny => ["$dir/many"]})], [read => "$dir/many/f7", 'EACCES',
+		'the folder can be denied']);
+};
+
+case e01 => 'three hundred denied files in one folder work', sub {
+	my ($who, $dir) = @_;
+	put($who, "$dir/many/f$_", '') for 1 .. 301;
+	my @got = look($who, [policy($who, {write => [$dir], deny => [map { "$dir/many/f$_" } 1 .. 300]})],
+		map { [read => "$dir/many/f$_"] } 1 .. 301);
+	is(scalar(grep { $_ eq 'EACCES' } @got[0 .. 299]), 300, "$who->{name}: all are denied") or diag($got[0]);
+	is($got[300], 'ok', "$who->{name}: the one beside them is not");
+};
+
+case e02 => 'an argument or a variable that is too long for the kernel is said to be', sub {
+	my ($who, $dir) = @_;
+	my $long = '#' x 200_000;
+	is(run($who, [$EXEC, '--', 'sh', '-s'], stdin => "$long\necho ran\n")->{out}, "ran\n",
+		"$who->{name}: a long script as standard input");
+	my @file = policy($who, {}, environment => {set => {LONG => $long}});
+	refuses($who, $dir, 'a long variable', qr{\bLONG\b}, \@file, code => '12[56]');
+	my $under = '#' x 130_000;
+	is(run($who, [$EXEC, policy($who, {}, environment => {set => {LONG => $under}}), '--', 'sh', '-c',
+		'echo ${#LONG}'])->{out},
+		"130000\n", "$who->{name}: one that is not too long");
+	is(run($who, [$EXEC, '--', 'sh', '-c', "echo ran; $under"])->{out}, "ran\n", "$who->{name}: a long argument");
+};
+
+case e02 => 'an environment that is too long in all is not taken for a fault of the sandbox', sub {
+	my ($who, $dir) = @_;
+	my %many = map { ("LONG$_" => '#' x 120_000) } 1 .. 60;
+	my ($got, $report) = reported($who, [policy($who, {}, environment => {set => \%many}), '--', 'echo', 'RAN']);
+	like($got->{code}, qr{^12[56]$}, "$who->{name}: the exit code") or diag($got->{err});
+	is($got->{out}, '', "$who->{name}: nothing runs");
+	like($got->{err}, qr{^sbx-exec: [^\n]*(environment|too long|too large)[^\n]*\nsbx-exec: hint: }i,
+		"$who->{name}: the message says why");
+	like($report->{outcome} // '', qr{^(not-executable|refused)$}, "$who->{name}: the outcome");
+};
+
+case e03 => 'two, three and fifty files with a text or an empty mask', sub {
+	my ($who, $dir) = @_;
+	for my $n (2, 3, 50) {
+		tree($who, $dir, map { "$n/k$_ = SECRET" } 1 .. $n);
+		my @options = policy($who, {write => [$dir], deny => [map { {path => "$dir/$n/k$_", mask => 'empty'} } 1 .. $n],
+			files => [map { {at => "/tmp/text$_", text => "text $_\n"} } 1 .. $n]});
+		is(inside($who, \@options,
+			"cd $dir/$n; stat -c '%F %a' * | sort | uniq -c | tr -s ' '; cat *; cat \$(ls -v /tmp/text*)"),
+			" $n regular empty file 444\n" . join('', map { "text $_\n" } 1 .. $n),
+				"$who->{name}: $n: each has its own");
+		promises($who, \@options, [write => "$dir/$n/k1", 'EACCES', "$n: and they are not written to"]);
+	}
+};
+
+run_cases();
