@@ -13,7 +13,8 @@
 
 extern char **environ;
 
-/* The home that /etc/passwd gives the caller (read as a file: no name service is asked), or NULL. */
+/* The home that /etc/passwd gives the caller (read as a file: no name service is asked), or
+ * NULL. */
 static char *home_of_user(void)
 {
 	FILE *file = fopen("/etc/passwd", "re");

@@ -147,7 +147,8 @@ static bool lets_write(const struct exec *e, const char *dir)
 	return false;
 }
 
-/* What the command could replace must not be trusted: the report's place, and the bwrap of the next run. */
+/* What the command could replace must not be trusted: the report's place, and the bwrap of the
+ * next run. */
 static int check_places(struct exec *e, struct err *err)
 {
 	CLEANUP_FREE char *bwrap_dir = path_parent(e->bwrap);
@@ -318,8 +319,8 @@ static void say_what_holds(struct exec *e)
 	}
 }
 
-/* The kernel takes no longer string than 32 pages (MAX_ARG_STRLEN), and together with the pointers a quarter
- * of the stack's limit; bwrap could only say so in its own words. */
+/* The kernel takes no longer string than 32 pages (MAX_ARG_STRLEN), and together with the
+ * pointers a quarter of the stack's limit; bwrap could only say so in its own words. */
 static int check_sizes(const struct exec *e, struct err *err)
 {
 	const size_t longest = 32UL * 4096;
@@ -358,7 +359,8 @@ static int plan_and_open(struct exec *e, enum run_phase *phase, struct err *err)
 		*phase = PHASE_PLAN;
 		if (make_plan(e, err) < 0)
 			return -1;
-		/* bwrap will search as this does; what is not to be found is known before anything runs. */
+		/* bwrap will search as this does; what is not to be found is known before
+		 * anything runs. */
 		*phase = PHASE_EXEC;
 		if (command_check(&e->prepared.plan, e->prepared.tree, e->options.command[0],
 			    strvec_argv(&e->prepared.env), err) < 0 ||
@@ -411,8 +413,8 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 	return 0;
 }
 
-/* Prints the error, if there is one, and writes the report; the exit code, which a report that cannot be
- * written does not change. */
+/* Prints the error, if there is one, and writes the report; the exit code, which a report that
+ * cannot be written does not change. */
 static int conclude(struct exec *e)
 {
 	struct err err;

@@ -22,8 +22,8 @@ static void add_source(struct bwrap_words *out, struct bwrap_source source)
 	out->sources[out->n_sources++] = source;
 }
 
-/* A bind by path, or by descriptor where the option has a form for it. Parts of /proc go by path: the
- * /proc around bwrap is not the one that a descriptor was opened in. */
+/* A bind by path, or by descriptor where the option has a form for it. Parts of /proc go by
+ * path: the /proc around bwrap is not the one that a descriptor was opened in. */
 static void spell_bind(struct bwrap_words *out, const char *by_path, const char *by_fd,
 	const char *source, const char *dest)
 {

@@ -160,7 +160,8 @@ int command_check(const struct plan *plan, const struct tree *tree, const char *
 		p += len;
 		if (check_executable(plan, tree, whole, 0, err) == 0)
 			return 0;
-		/* As execvp: what is there and cannot be executed is remembered, and the search goes on. */
+		/* As execvp: what is there and cannot be executed is remembered, and the search
+		 * goes on. */
 		if (err->kind == ERR_NOT_EXECUTABLE && first.kind == ERR_NONE)
 			first = *err;
 	}

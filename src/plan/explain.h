@@ -32,7 +32,7 @@ enum found {
 /* How well what a rule says is held. */
 enum strength {
 	STRENGTH_NONE,     /* a grant of what is not there: nothing to hold */
-	STRENGTH_SCAFFOLD, /* the name lies in a directory of the sandbox's own: nothing strips it */
+	STRENGTH_SCAFFOLD, /* the name lies in a directory of our own: nothing strips it */
 	STRENGTH_COVER,    /* a mount over a name of the host: a rename there can carry it away */
 	STRENGTH_WATCHED,  /* no mount holds it: it could only be watched */
 };
@@ -42,7 +42,7 @@ enum fate {
 	FATE_REDUNDANT,  /* the view is as it says without an op of its own */
 	FATE_SHADOWED,   /* another rule decides at its place */
 	FATE_MISSING,    /* what it names is not on the host */
-	FATE_IMPOSSIBLE, /* a link that others can change leads to what it names: it raises nothing */
+	FATE_IMPOSSIBLE, /* a link that others can change leads to it: it raises nothing */
 };
 
 /* "absent", "deny" ...; "scaffold" ... ("none" for NONE); "applied" ... */
@@ -92,7 +92,7 @@ struct explanation {
 	char *host;          /* the host object behind it; NULL = none, or not shown */
 	bool opened;         /* a directory of the host's that was made anew, entry by entry */
 	const struct rule *rule; /* decides here; never NULL */
-	const struct op *op; /* shows or covers it, borrowed from the plan; NULL: bwrap's own root */
+	const struct op *op; /* shows or covers it, borrowed; NULL: bwrap's own root */
 	enum strength strength;
 	int create; /* ABSENT: 0 = the command could make it, else the -errno it gets */
 	char *pin;  /* the directory across whose edge rename and link give EXDEV, or NULL */

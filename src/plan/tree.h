@@ -83,8 +83,8 @@ const char *tree_kind_name(enum tree_kind kind);
  * aside from here on, as it is lost in bwrap's user namespace: the kernel itself then gives
  * bwrap's answers. exec gives it back. Ended with tree_live_free (NULL is allowed). */
 struct tree *tree_live(void);
-/* Opens what a path of the live tree was when it was asked for (O_PATH, close-on-exec, through no link):
- * the descriptor, -ESTALE when something else is there now, or another -errno. */
+/* Opens what a path of the live tree was when it was asked for (O_PATH, close-on-exec, through
+ * no link): the descriptor, -ESTALE when something else is there now, or another -errno. */
 int tree_live_open(const struct tree *tree, const char *path);
 void tree_live_free(struct tree *tree);
 

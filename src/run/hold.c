@@ -112,8 +112,8 @@ int hold_attach(pid_t init)
 	return trace(PTRACE_SEIZE, init, PTRACE_O_TRACEFORK | PTRACE_O_EXITKILL) < 0 ? -errno : 0;
 }
 
-/* Whether a process has nothing open beyond 0, 1 and 2 but the eventfd by which bwrap's pid 1 tells the
- * command's end. */
+/* Whether a process has nothing open beyond 0, 1 and 2 but the eventfd by which bwrap's pid 1
+ * tells the command's end. */
 static bool is_clean(pid_t pid)
 {
 	CLEANUP_FREE char *path = xasprintf("/proc/%d/fd", (int)pid);
@@ -161,7 +161,8 @@ static pid_t await_fork(pid_t init)
 				return 0;
 			return wait_stop((pid_t)pid) < 0 ? 0 : (pid_t)pid;
 		}
-		/* Stopped by a signal, it stays so and is told apart from one that is sent a signal. */
+		/* Stopped by a signal, it stays so and is told apart from one that is sent a
+		 * signal. */
 		if (status >> 16)
 			trace(PTRACE_LISTEN, init, 0);
 		else

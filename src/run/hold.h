@@ -1,11 +1,12 @@
 /*
- * The hold: what is done from outside when all mounts have been made and the command does not run yet.
+ * The hold: what is done from outside when all mounts have been made and the command does not run
+ * yet.
  *
- * Two things cannot be left to bwrap. Destinations below a writable directory can be swapped for links
- * by another process while bwrap mounts, so what stands at each is compared with the plan. And bwrap
- * forks the command before the sandbox's pid 1 has closed what it inherited, a descriptor of the /proc
- * around the sandbox among it, which the command could reach as /proc/1/fd: so the command's process
- * is stopped at the fork (ptrace) until pid 1 has nothing open any more.
+ * Two things cannot be left to bwrap. Destinations below a writable directory can be swapped for
+ * links by another process while bwrap mounts, so what stands at each is compared with the plan.
+ * And bwrap forks the command before the sandbox's pid 1 has closed what it inherited, a descriptor
+ * of the /proc around the sandbox among it, which the command could reach as /proc/1/fd: so the
+ * command's process is stopped at the fork (ptrace) until pid 1 has nothing open any more.
  */
 #ifndef SBX_RUN_HOLD_H
 #define SBX_RUN_HOLD_H
@@ -25,15 +26,15 @@ struct expected_mount {
 	bool read_only;
 };
 
-/* Waits until the sandbox's pid 1 (its host pid) has its final root, bwrap's last step being to make
- * that read-only, and compares. 0; 1 when this cannot be looked at from here; -1 with ERR_SETUP and
- * the difference. */
+/* Waits until the sandbox's pid 1 (its host pid) has its final root, bwrap's last step being to
+ * make that read-only, and compares. 0; 1 when this cannot be looked at from here; -1 with
+ * ERR_SETUP and the difference. */
 int hold_verify(pid_t init, const struct expected_mount *mounts, size_t n, struct err *err);
 
 /* Attaches to pid 1 before the command is let go. 0 or -errno (-EPERM: the system forbids it). */
 int hold_attach(pid_t init);
-/* After the command was let go: keeps it from running until pid 1 is clean, then detaches from both.
- * -1 with ERR_SETUP when that does not come about; everything must then be killed. */
+/* After the command was let go: keeps it from running until pid 1 is clean, then detaches from
+ * both. -1 with ERR_SETUP when that does not come about; everything must then be killed. */
 int hold_gate(pid_t init, struct err *err);
 
 #endif

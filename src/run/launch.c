@@ -45,7 +45,7 @@ struct shim {
 	const struct launch_spec *spec;
 	char **argv;
 	int keep[3]; /* args, status, hold */
-	int go[2]; /* parent to shim: one byte when its ids are mapped; end-of-file = the parent died */
+	int go[2]; /* parent to shim: a byte when its ids are mapped; end-of-file = it died */
 	int message[2]; /* shim to parent: struct message; closed by exec */
 };
 
@@ -74,8 +74,9 @@ static _Noreturn void shim_exec(const struct shim *shim)
 	char *no_environment[] = {NULL};
 	sigset_t none;
 
-	/* Not by signal(3): it refuses the two that the C library keeps for itself, and a caller may have
-	 * left them ignored. All of the kernel's struct sigaction is zero for the default. */
+	/* Not by signal(3): it refuses the two that the C library keeps for itself, and a caller
+	 * may have left them ignored. All of the kernel's struct sigaction is zero for the
+	 * default. */
 	for (int sig = 1; sig < NSIG; sig++)
 		syscall(SYS_rt_sigaction, sig, (unsigned long[8]){0}, NULL, _NSIG / 8);
 	sigemptyset(&none);
@@ -93,7 +94,8 @@ static _Noreturn void shim_exec(const struct shim *shim)
 	shim_fail(shim, STEP_EXEC);
 }
 
-/* Kills and reaps all children, and what becomes a child by its parent's death, until none is left. */
+/* Kills and reaps all children, and what becomes a child by its parent's death, until none is
+ * left. */
 static void guard_sweep(void)
 {
 	char text[4096];
@@ -153,9 +155,10 @@ static _Noreturn void guard(const struct shim *shim)
 /* What bwrap's own mounts will be made of. */
 static void shim_mounts(const struct shim *shim)
 {
-	/* The nodes that bwrap binds for --dev are the host's: through a writable mount a root caller's
-	 * command could change their modes. Binds of a read-only mount are read-only, and writing to a device
-	 * is no matter of its mount. (bwrap's own --remount-ro would make them unusable: it adds nodev.) */
+	/* The nodes that bwrap binds for --dev are the host's: through a writable mount a root
+	 * caller's command could change their modes. Binds of a read-only mount are read-only,
+	 * and writing to a device is no matter of its mount. (bwrap's own --remount-ro would
+	 * make them unusable: it adds nodev.) */
 	static const char *const nodes[] = {
 		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
 
@@ -179,8 +182,8 @@ static int shim_main(void *arg)
 	struct pollfd alive = {.fd = shim->go[0]};
 	char byte;
 
-	/* The death signal first: a parent that dies later takes the shim along, one that has died before
-	 * is seen by the hang-up, as its end of the pipe stays open until exec. */
+	/* The death signal first: a parent that dies later takes the shim along, one that has
+	 * died before is seen by the hang-up, as its end of the pipe stays open until exec. */
 	if (prctl(PR_SET_PDEATHSIG, outer ? SIGKILL : SIGUSR1, 0, 0, 0) < 0)
 		shim_fail(shim, STEP_PROCESS);
 	close(shim->go[1]);
@@ -190,8 +193,8 @@ static int shim_main(void *arg)
 		shim_fail(shim, STEP_PROCESS);
 	if (outer)
 		shim_mounts(shim);
-	/* A session keyring is inherited: without one of its own the command reads and changes the caller's
-	 * keys. ENOSYS, or EPERM by a filter, means that there is none to reach. */
+	/* A session keyring is inherited: without one of its own the command reads and changes
+	 * the caller's keys. ENOSYS, or EPERM by a filter, means that there is none to reach. */
 	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	if (setgroups(0, NULL) < 0)
 		send_message(shim, STEP_GROUPS);
@@ -200,8 +203,8 @@ static int shim_main(void *arg)
 	shim_exec(shim);
 }
 
-/* Everything above 2 is closed by exec but what the shim opens again: descriptors that were inherited, and
- * those that a library opened. */
+/* Everything above 2 is closed by exec but what the shim opens again: descriptors that were
+ * inherited, and those that a library opened. */
 static int close_on_exec(struct err *err)
 {
 	DIR *dir = opendir("/proc/self/fd");
@@ -255,8 +258,8 @@ static int write_proc(pid_t pid, const char *name, const char *text)
 	return fd < 0 ? -errno : write_all(fd, text, strlen(text));
 }
 
-/* The caller is itself inside, and nobody else exists. Where the kernel wants it so, supplementary groups
- * can then no longer be dropped. */
+/* The caller is itself inside, and nobody else exists. Where the kernel wants it so,
+ * supplementary groups can then no longer be dropped. */
 static int map_ids(pid_t pid, struct err *err)
 {
 	CLEANUP_FREE char *uids = xasprintf("%u %u 1\n", geteuid(), geteuid());
@@ -273,8 +276,8 @@ static int map_ids(pid_t pid, struct err *err)
 	return 0;
 }
 
-/* 0 or -1 with errno. The user namespace is there for root too: in it the kernel keeps a /proc from being
- * mounted that shows more than the one that is there. */
+/* 0 or -1 with errno. The user namespace is there for root too: in it the kernel keeps a /proc
+ * from being mounted that shows more than the one that is there. */
 static int clone_shim(struct child *child, struct shim *shim)
 {
 	CLEANUP_FREE char *stack = xcalloc(SHIM_STACK, 1);
@@ -378,7 +381,8 @@ int launch(
 	args = args_memfd(spec, status[1], child->hold[0], err);
 	if (args < 0 || close_on_exec(err) < 0)
 		goto out;
-	/* bwrap takes end-of-file for a go, so a hold is one only because our death ends everything. */
+	/* bwrap takes end-of-file for a go, so a hold is one only because our death ends
+	 * everything. */
 	if (!spec->hold)
 		launch_release(child);
 	strvec_push(&argv, "bwrap");

@@ -5,8 +5,8 @@
  * the caller), sets up what bwrap inherits and becomes bwrap. As the namespace's init its death, by
  * whatever cause, ends everything below at once, a half-made sandbox included; it dies with its
  * parent. Its mounts are private, so that a file system mounted on the host later does not appear
- * inside; its /proc is one of its own pid namespace, in which bwrap looks its child up. It allocates
- * nothing and prints nothing; what fails in it comes back as a step and an errno.
+ * inside; its /proc is one of its own pid namespace, in which bwrap looks its child up. It
+ * allocates nothing and prints nothing; what fails in it comes back as a step and an errno.
  *
  * Where those namespaces cannot be made the shim stays as a guard instead: it starts bwrap as its
  * child, is the reaper of all orphans below, and kills them all when its parent or bwrap ends. A
@@ -25,11 +25,11 @@
 
 struct launch_spec {
 	const char *bwrap;          /* absolute path */
-	const struct strvec *words; /* bwrap's words without the command's; --json-status-fd and --block-fd
-				       are added, and all are handed over on a sealed memfd */
+	const struct strvec *words; /* bwrap's words without the command's; --json-status-fd and
+				       --block-fd are added, and all go over a sealed memfd */
 	char *const *command;       /* NULL-terminated */
 	const int *stdio;           /* three descriptors that become 0, 1 and 2 */
-	const int *keep;            /* descriptors that stay open at their numbers: data that words name,
+	const int *keep;            /* descriptors that stay open at their numbers: what words name,
 				       and what the command is given */
 	size_t n_keep;
 	bool outer;                 /* make the outer namespaces */
@@ -47,13 +47,14 @@ struct child {
 	bool released;
 };
 
-/* 0 when bwrap has been executed; notes gets what could not be done (groups, oom_score_adj). ERR_SETUP:
- * nothing is left running. */
-int launch(struct child *child, const struct launch_spec *spec, struct strvec *notes, struct err *err);
+/* 0 when bwrap has been executed; notes gets what could not be done (groups, oom_score_adj).
+ * ERR_SETUP: nothing is left running. */
+int launch(struct child *child, const struct launch_spec *spec, struct strvec *notes,
+	struct err *err);
 /* Lets a held command start. */
 void launch_release(struct child *child);
-/* Whether bwrap has taken the byte of launch_release: all mounts were made, and it went on to execute the
- * command. */
+/* Whether bwrap has taken the byte of launch_release: all mounts were made, and it went on to
+ * execute the command. */
 bool launch_taken(const struct child *child);
 /* Kills everything that was started. */
 void launch_kill(const struct child *child);

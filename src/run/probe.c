@@ -33,8 +33,8 @@ static long setting(const char *path)
 	return value;
 }
 
-/* Whether a uid stands for those that this user namespace does not map, the real root among them, so that
- * nobody can tell whose a file is. */
+/* Whether a uid stands for those that this user namespace does not map, the real root among
+ * them, so that nobody can tell whose a file is. */
 static bool is_unmapped(uid_t uid)
 {
 	/* "FIRST OUTSIDE COUNT": the initial namespace maps all 2^32 - 1 of them. */
@@ -87,8 +87,8 @@ static char *bwrap_in(const char *dir)
 	return access(name, X_OK) == 0 ? realpath(name, NULL) : NULL;
 }
 
-/* Whether root alone could have put a file where it is. A caller's PATH may name directories that others,
- * or an earlier command in the sandbox, can write. */
+/* Whether root alone could have put a file where it is. A caller's PATH may name directories
+ * that others, or an earlier command in the sandbox, can write. */
 static bool is_of_system(const char *path)
 {
 	CLEANUP_FREE char *at = xstrdup(path);
@@ -158,8 +158,8 @@ int probe_find_bwrap(const char *option, const char *environment, const char *se
 	return result;
 }
 
-/* An empty sandbox whose command does not exist: all that matters comes before its execution. null is a
- * descriptor of /dev/null. */
+/* An empty sandbox whose command does not exist: all that matters comes before its execution.
+ * null is a descriptor of /dev/null. */
 static void trial_words(struct strvec *words, const struct probe *try, bool network, int null)
 {
 	strvec_pushl(words, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
@@ -217,8 +217,9 @@ static bool trial(
 	return worked;
 }
 
-/* The i-th of sixteen things to try, from the best to the least that would do: without descriptors for
- * sources first, without the outer namespaces last. false when the request has no use for it. */
+/* The i-th of sixteen things to try, from the best to the least that would do: without
+ * descriptors for sources first, without the outer namespaces last. false when the request has
+ * no use for it. */
 static bool nth_try(int i, const struct probe_request *request, struct probe *try)
 {
 	*try = (struct probe){
@@ -245,7 +246,8 @@ static bool find_working(struct probe *probe, const struct probe_request *reques
 			continue;
 		if (trial(request->bwrap, probe, network, text, sizeof(text)))
 			return true;
-		/* What fails with least asked of bwrap itself tells most: the later ones lack more. */
+		/* What fails with least asked of bwrap itself tells most: the later ones lack
+		 * more. */
 		if (!*said && !probe->bind_fd)
 			snprintf(said, said_size, "%s", text);
 	}

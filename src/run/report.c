@@ -223,7 +223,8 @@ static int open_file(struct report *report, const char *place, struct err *err)
 	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
 		return err_set(err, ERR_SYSTEM, "cannot get random bytes: %s", strerror(errno));
 	report->temp = xasprintf(".sbx-report.%016" PRIx64, random);
-	/* A file without a name leaves nothing behind when we are killed; not every file system has it. */
+	/* A file without a name leaves nothing behind when we are killed; not every file system
+	 * has it. */
 	report->fd = openat(report->dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
 	if (report->fd < 0) {
 		report->fd = openat(report->dir, report->temp,

@@ -1,8 +1,9 @@
 /*
  * What a run came to, and the report about it.
  *
- * A report is one JSON object (docs/sbx-exec.1). To a FILE it is written whole or not at all: into a new
- * file beside it, made before anything runs, that takes its name at the end. To fd:N it is written as it is.
+ * A report is one JSON object (docs/sbx-exec.1). To a FILE it is written whole or not at all: into
+ * a new file beside it, made before anything runs, that takes its name at the end. To fd:N it is
+ * written as it is.
  */
 #ifndef SBX_RUN_REPORT_H
 #define SBX_RUN_REPORT_H
@@ -25,7 +26,7 @@ enum run_outcome {
 	OUTCOME_COMPLETED,      /* the command ended by itself; its own exit code */
 	OUTCOME_TIMEOUT,        /* ended at the wall limit; exit 124 */
 	OUTCOME_CANCELLED,      /* ended for a signal n to the caller; exit 128 + n */
-	OUTCOME_LOST,           /* it ran, and how it ended or what it printed is not known; exit 125 */
+	OUTCOME_LOST,           /* it ran, and how it ended or what it said is not known; 125 */
 };
 
 /* One promise: what was asked for, whether something holds it, and what that is. */
@@ -41,7 +42,7 @@ struct run_result {
 	enum run_phase phase;
 	enum run_outcome outcome;
 	int exit_code;       /* what the caller exits with */
-	int64_t duration_ms; /* from the start of bwrap to the end of everything; 0 = nothing started */
+	int64_t duration_ms; /* from the start of bwrap to the end of all; 0 = nothing started */
 	struct enforcement enforcement[8];
 	size_t n_enforcement;
 	struct strvec notes;
@@ -68,9 +69,9 @@ struct report {
 	int fd;
 };
 
-/* Opens "FILE" or "fd:N". No directory on the way to FILE may be a link, and what stands there must be a
- * regular file or nothing. ERR_USAGE for an fd that is not open for writing or is one of the command's own
- * (0, 1, 2, pass_fds). */
+/* Opens "FILE" or "fd:N". No directory on the way to FILE may be a link, and what stands there
+ * must be a regular file or nothing. ERR_USAGE for an fd that is not open for writing or is one
+ * of the command's own (0, 1, 2, pass_fds). */
 int report_open(struct report *report, const char *place, const int *pass_fds, size_t n_pass_fds,
 	struct err *err);
 /* Writes the report; with a FILE, gives it its name. */

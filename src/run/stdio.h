@@ -1,10 +1,11 @@
 /*
  * What the command gets as 0, 1 and 2.
  *
- * A process reopens a file it was handed through /proc/self/fd with the rights of the mount that the file
- * was opened on: the host's. "cmd < ~/.bashrc" would let it rewrite the file. So a regular file is handed on
- * through a pipe that the supervisor pumps; a directory or an O_PATH descriptor (both lead out of the view)
- * or a block device is refused; everything else (terminals, pipes, sockets) passes as it is.
+ * A process reopens a file it was handed through /proc/self/fd with the rights of the mount that
+ * the file was opened on: the host's. "cmd < ~/.bashrc" would let it rewrite the file. So a regular
+ * file is handed on through a pipe that the supervisor pumps; a directory or an O_PATH descriptor
+ * (both lead out of the view) or a block device is refused; everything else (terminals, pipes,
+ * sockets) passes as it is.
  */
 #ifndef SBX_RUN_STDIO_H
 #define SBX_RUN_STDIO_H
@@ -31,20 +32,22 @@ struct stdio {
 	size_t n_pumps;
 };
 
-/* First thing in main: a closed 0, 1 or 2 becomes /dev/null opened the wrong way round, so that using it
- * fails with EBADF as on a closed one, here and in the command, but nothing opened later lands there:
- * neither a file of ours nor one of bwrap's (which keeps the host's /proc open in the sandbox's pid 1). */
+/* First thing in main: a closed 0, 1 or 2 becomes /dev/null opened the wrong way round, so that
+ * using it fails with EBADF as on a closed one, here and in the command, but nothing opened
+ * later lands there: neither a file of ours nor one of bwrap's (which keeps the host's /proc
+ * open in the sandbox's pid 1). */
 int stdio_reserve(struct err *err);
 
-/* Looks at 0, 1 and 2 and makes the pipes; direct hands on regular files as they are. Where 1 and 2 are the
- * same file they share a pipe, so that the order of their bytes is kept. ERR_SETUP. */
+/* Looks at 0, 1 and 2 and makes the pipes; direct hands on regular files as they are. Where 1
+ * and 2 are the same file they share a pipe, so that the order of their bytes is kept.
+ * ERR_SETUP. */
 int stdio_open(struct stdio *io, bool direct, struct err *err);
 /* After the command has its copies: closes ours of its ends. */
 void stdio_started(struct stdio *io);
 void stdio_close(struct stdio *io);
 
-/* Refuses a descriptor that would lead the command out of its view: not open, a directory, O_PATH, a block
- * device. what names it in the message: "standard input", "--pass-fd 5". */
+/* Refuses a descriptor that would lead the command out of its view: not open, a directory,
+ * O_PATH, a block device. what names it in the message: "standard input", "--pass-fd 5". */
 int stdio_check(int fd, const char *what, struct err *err);
 
 /* poll's events for the pump's pipe. */

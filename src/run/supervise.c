@@ -1,38 +1,41 @@
 /*
  * Theory of operation.
  *
- * The processes: sbx-exec (here) -> the shim, which is bwrap (pid 1 of the outer pid namespace) -> bwrap's
- * child (pid 1 of the sandbox; leader of a session and process group of its own) -> the command, in that
- * group. One poll loop sees everything: the shim's pidfd, a signalfd, bwrap's status pipe, the pumps of
- * regular files, and a timeout to the next deadline.
+ * The processes: sbx-exec (here) -> the shim, which is bwrap (pid 1 of the outer pid namespace) ->
+ * bwrap's child (pid 1 of the sandbox; leader of a session and process group of its own) -> the
+ * command, in that group. One poll loop sees everything: the shim's pidfd, a signalfd, bwrap's
+ * status pipe, the pumps of regular files, and a timeout to the next deadline.
  *
  * What ends a run. The first cause wins and is never replaced:
- *  - the command ends: bwrap writes {"exit-code": N} on the status pipe. The shim is killed at once, and
- *    with it whatever the command left in the background; nobody waits for pipes that strays hold.
+ *  - the command ends: bwrap writes {"exit-code": N} on the status pipe. The shim is killed at
+ *    once, and with it whatever the command left in the background; nobody waits for pipes that
+ *    strays hold.
  *  - the wall limit: TERM to the command's group, a grace of a second, then KILL of everything.
- *  - TERM or HUP to sbx-exec: the same with that signal. The outcome is "cancelled" and the exit code
- *    128+n, whatever the command makes of the signal.
- *  - INT or QUIT (a terminal's keys): passed on, and the run goes on, as an interpreter at its prompt does.
- *    It counts as cancelled when the command then ends with 128+n. A second INT within the grace kills.
- * A cause that comes before the command was let go (see "hold") kills at once: there is nobody to ask.
+ *  - TERM or HUP to sbx-exec: the same with that signal. The outcome is "cancelled" and the exit
+ *    code 128+n, whatever the command makes of the signal.
+ *  - INT or QUIT (a terminal's keys): passed on, and the run goes on, as an interpreter at its
+ *    prompt does. It counts as cancelled when the command then ends with 128+n. A second INT within
+ *    the grace kills.
+ * A cause that comes before the command was let go (see "hold") kills at once: there is nobody to
+ * ask.
  *
  * How a run ended is judged by facts alone, never by bwrap's messages:
- *  - exit-code 0..255: the command was executed and ended so. Another number: a process inside has written
- *    to the eventfd of the sandbox's pid 1, which it may trace; the outcome is "lost".
+ *  - exit-code 0..255: the command was executed and ended so. Another number: a process inside has
+ *    written to the eventfd of the sandbox's pid 1, which it may trace; the outcome is "lost".
  *  - no exit-code, bwrap ended by a signal: "lost".
- *  - no exit-code, bwrap ended by itself, the byte of --block-fd taken: all mounts were made, and executing
- *    the command failed. No process inside can make it look so: the descriptor on which bwrap learns of the
- *    exec is closed by it.
+ *  - no exit-code, bwrap ended by itself, the byte of --block-fd taken: all mounts were made, and
+ *    executing the command failed. No process inside can make it look so: the descriptors on which
+ *    bwrap learns of the exec are closed by it, and in pid 1 before it (run/hold.h).
  *  - the byte not taken: the set-up failed.
  *
- * The hold. bwrap's child reads a byte from --block-fd after all mounts are made and before it executes the
- * command. What has to be done from outside (run/hold.h) is done when bwrap reports the child's pid; then the
- * byte is sent.
+ * The hold. bwrap's child reads a byte from --block-fd after all mounts are made and before it
+ * executes the command. What has to be done from outside (run/hold.h) is done when bwrap reports
+ * the child's pid; then the byte is sent.
  *
- * Signals go to the command's group, never to bwrap. The group's leader, the sandbox's pid 1, is protected by
- * the kernel from all but KILL and STOP. Its pid here is found as the child of the shim (what bwrap reports
- * is a pid of the outer namespace). TSTP is passed on as STOP: the group is an orphaned one, in which the
- * kernel drops TSTP.
+ * Signals go to the command's group, never to bwrap. The group's leader, the sandbox's pid 1, is
+ * protected by the kernel from all but KILL and STOP. Its pid here is found as the child of the
+ * shim (what bwrap reports is a pid of the outer namespace). TSTP is passed on as STOP: the group
+ * is an orphaned one, in which the kernel drops TSTP.
  */
 #include "run/supervise.h"
 
@@ -295,7 +298,8 @@ static void loop(struct run *run)
 		for (size_t i = 0; i < run->io.n_pumps; i++)
 			if (fds[3 + i].revents)
 				pump_step(&run->io.pumps[i]);
-		/* The status first: an end that has come is a cause before a signal that comes with it. */
+		/* The status first: an end that has come is a cause before a signal that comes
+		 * with it. */
 		if (fds[2].revents)
 			read_status(run);
 		if (fds[2].revents & (POLLHUP | POLLERR))

@@ -1,6 +1,6 @@
 /*
- * One run from start to end: launches bwrap, passes signals on, ends the run at its wall limit, and says how
- * it ended.
+ * One run from start to end: launches bwrap, passes signals on, ends the run at its wall limit, and
+ * says how it ended.
  */
 #ifndef SBX_RUN_SUPERVISE_H
 #define SBX_RUN_SUPERVISE_H
@@ -27,10 +27,11 @@ struct run_spec {
 	uint64_t wall_ms;           /* 0 = no limit */
 };
 
-/* Runs. Fills phase, outcome, exit_code, duration_ms and err of result and adds to its notes. Every
- * process of the run has ended when it returns. INT, TERM, HUP, QUIT, USR1, USR2, WINCH, TSTP and CONT are
- * passed on, and stay blocked afterwards so that none can keep the report from being written; those of INT,
- * HUP and QUIT that were ignored at the start stay ignored. PIPE and XFSZ are ignored from here on. */
+/* Runs. Fills phase, outcome, exit_code, duration_ms and err of result and adds to its notes.
+ * Every process of the run has ended when it returns. INT, TERM, HUP, QUIT, USR1, USR2, WINCH,
+ * TSTP and CONT are passed on, and stay blocked afterwards so that none can keep the report from
+ * being written; those of INT, HUP and QUIT that were ignored at the start stay ignored. PIPE
+ * and XFSZ are ignored from here on. */
 void run_supervised(const struct run_spec *spec, struct run_result *result);
 
 #endif

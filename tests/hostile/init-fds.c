@@ -1,6 +1,6 @@
 /*
- * Inside: looks whether the sandbox's pid 1 has anything open that leads out (its own eventfd does not)
- * and writes to what can be written. Exit 77 when there is something.
+ * Inside: looks whether the sandbox's pid 1 has anything open that leads out (its own eventfd does
+ * not) and writes to what can be written. Exit 77 when there is something.
  */
 #include <fcntl.h>
 #include <stdio.h>
