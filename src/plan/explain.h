@@ -23,7 +23,7 @@
 /* What a process can do at a path: read includes listing a directory, write making names in it. */
 enum found {
 	FOUND_ABSENT,
-	FOUND_DENY,    /* it is there, or hidden by what is above it, and cannot be used */
+	FOUND_DENY, /* it is there, or hidden by what is above it, and cannot be used */
 	FOUND_READ,
 	FOUND_WRITE,
 	FOUND_UNKNOWN, /* it belongs to a process: only a run knows */
@@ -87,12 +87,12 @@ struct explanation {
 	enum found found;
 	bool has_kind; /* kind is known: not when it is absent, unknown or hidden from above */
 	enum tree_kind kind;
-	char *real;          /* the path with every link followed */
-	struct strvec links; /* as in struct view_object */
-	char *host;          /* the host object behind it; NULL = none, or not shown */
-	bool opened;         /* a directory of the host's that was made anew, entry by entry */
+	char *real;              /* the path with every link followed */
+	struct strvec links;     /* as in struct view_object */
+	char *host;              /* the host object behind it; NULL = none, or not shown */
+	bool opened;             /* a directory of the host's that was made anew, entry by entry */
 	const struct rule *rule; /* decides here; never NULL */
-	const struct op *op; /* shows or covers it, borrowed; NULL: bwrap's own root */
+	const struct op *op;     /* shows or covers it, borrowed; NULL: bwrap's own root */
 	enum strength strength;
 	int create; /* ABSENT: 0 = the command could make it, else the -errno it gets */
 	char *pin;  /* the directory across whose edge rename and link give EXDEV, or NULL */

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "plan/alias.h"
 #include "plan/resolve.h"
 
 #include <errno.h>
@@ -309,7 +310,6 @@ static int err_into_proc(const struct maker *m, const struct rule *rule, const s
 /* Whether a rule that came through links gets a label: 1, 0, or -1 with an error. */
 static int judge_linked(const struct maker *m, const struct rule *rule, const struct target *t)
 {
-	const struct label *label = find_label(m, t->path);
 	enum access base = access_of(m, t->path);
 	bool planted = is_planted(m, rule, t);
 	bool trusted = t->trusted && !hop_is_writable(m, t, NULL);
@@ -326,8 +326,13 @@ static int judge_linked(const struct maker *m, const struct rule *rule, const st
 		return trusted;
 	if (planted)
 		return 0;
-	if (label && label->why->kind == RULE_PATH)
-		return err_taken(m, rule, t->path, label->why);
+	for (size_t i = 0; i < m->policy->n_rules; i++) {
+		const struct rule *other = &m->policy->rules[i];
+
+		if (other->kind == RULE_PATH && other->access < rule->access &&
+			!m->targets[i].error && strcmp(m->targets[i].path, t->path) == 0)
+			return err_taken(m, rule, t->path, other);
+	}
 	return trusted ? 1 : err_raise(m, rule, t);
 }
 
@@ -604,6 +609,35 @@ static int resolve_rules(struct maker *m)
 	return 0;
 }
 
+/* What is denied, or kept from being written, is so under its other names in the host's mount table. */
+static void label_aliases(struct maker *m)
+{
+	size_t n = m->n_labels;
+	struct label *before = xmemdup(m->labels, n * sizeof(*before));
+
+	for (size_t i = 0; i < n; i++) {
+		CLEANUP_STRVEC struct strvec aliases = {0};
+		const struct rule *why = before[i].why;
+		enum access access = before[i].access;
+
+		if (why->kind == RULE_PATH && access != ACCESS_WRITE)
+			find_aliases(m->tree, before[i].path, &aliases);
+		for (size_t k = 0; k < aliases.n; k++) {
+			struct label *label = find_label(m, aliases.v[k]);
+
+			if (deciding_label(m, aliases.v[k], false)->access <= access)
+				continue;
+			if (!label) {
+				add_label(m, aliases.v[k], access, why);
+			} else {
+				label->access = access;
+				label->why = why;
+			}
+		}
+	}
+	free(before);
+}
+
 /* Links on the way of an `at` count only while the view has them; by now it may not. */
 static int check_ats(struct maker *m)
 {
@@ -626,7 +660,10 @@ static int label_rules(struct maker *m)
 {
 	/* Lower ones first: what they close, no link that comes after them opens. */
 	if (label_linked(m, ACCESS_DENY) < 0 || label_linked(m, ACCESS_READ) < 0 ||
-		label_linked(m, ACCESS_WRITE) < 0 || check_ats(m) < 0)
+		label_linked(m, ACCESS_WRITE) < 0)
+		return -1;
+	label_aliases(m);
+	if (check_ats(m) < 0)
 		return -1;
 	for (size_t i = 0; i < m->policy->n_rules; i++) {
 		const struct rule *rule = &m->policy->rules[i];

@@ -119,6 +119,8 @@ struct proof {
 	struct view view, host;
 	struct claim *claims;
 	size_t n_claims;
+	struct claim **aliases; /* what claims come to at other names of their objects */
+	size_t n_aliases, alloc_aliases;
 	struct claim
 		unowned; /* stands at /proc, /dev and /tmp when no rule does: never the host's */
 	struct err *err;
@@ -892,6 +894,57 @@ static int make_claims(struct proof *pr)
 	return 0;
 }
 
+static bool same_host_object(const struct proof *pr, const char *a, const char *b)
+{
+	struct tree_stat x, y;
+
+	return tree_lstat(pr->tree, a, &x) == 0 && tree_lstat(pr->tree, b, &y) == 0 &&
+	       x.dev == y.dev && x.ino == y.ino;
+}
+
+/* Lets a claim stand at another name of its object, or of a part of it, where that gives more. */
+static void stand_alias(struct proof *pr, const struct claim *c, const char *part, const char *name)
+{
+	struct claim *alias;
+
+	if (strcmp(name, c->object) == 0 || !same_host_object(pr, part, name) ||
+		host_claim(pr, name)->access <= c->access)
+		return;
+	alias = xcalloc(1, sizeof(*alias));
+	*alias = (struct claim){
+		.rule = c->rule, .access = c->access, .object = xstrdup(name), .trusted = true};
+	GROW(pr->aliases, pr->n_aliases, pr->alloc_aliases);
+	pr->aliases[pr->n_aliases++] = alias;
+	place_get(&pr->view, name)->path_claim = alias;
+}
+
+/* The host's mount table may show a denied or protected object at more than one place. */
+static void stand_aliases(struct proof *pr, const struct claim *c)
+{
+	size_t n;
+	const struct tree_mount *mounts = tree_mounts(pr->tree, &n), *own = NULL;
+	CLEANUP_FREE char *in_fs = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (tail(c->object, mounts[i].at) &&
+			(!own || strlen(mounts[i].at) >= strlen(own->at)))
+			own = &mounts[i];
+	if (!own)
+		return;
+	in_fs = graft(own->root, tail(c->object, own->at));
+	for (size_t i = 0; i < n; i++) {
+		const struct tree_mount *m = &mounts[i];
+		const char *above = tail(in_fs, m->root), *below = tail(m->root, in_fs);
+
+		if (m == own || m->dev != own->dev || (!above && !below))
+			continue;
+		CLEANUP_FREE char *name = graft(m->at, above ? above : "");
+		CLEANUP_FREE char *part = graft(c->object, above ? "" : below);
+
+		stand_alias(pr, c, part, name);
+	}
+}
+
 static int place_claims(struct proof *pr)
 {
 	static const char *const own[] = {"/proc", "/dev", "/tmp"};
@@ -899,6 +952,14 @@ static int place_claims(struct proof *pr)
 	for (size_t i = 0; i < pr->n_claims; i++)
 		if (pr->claims[i].rule->kind == RULE_PATH && !pr->claims[i].off)
 			stand_path(pr, &pr->claims[i]);
+	for (size_t i = 0; i < pr->n_claims; i++) {
+		const struct claim *c = &pr->claims[i];
+
+		if (c->rule->kind == RULE_PATH && !c->off && !c->error &&
+			c->access != ACCESS_WRITE &&
+			place_get(&pr->view, c->object)->path_claim == c)
+			stand_aliases(pr, c);
+	}
 	for (size_t i = 0; i < pr->n_claims; i++) {
 		struct claim *c = &pr->claims[i];
 		bool at = c->rule->kind != RULE_ROOT && c->rule->kind != RULE_PATH;
@@ -920,8 +981,9 @@ static int place_claims(struct proof *pr)
 /* Puts the places where a mount shows what PATH rules stand at into the tree. */
 static void add_images(const struct proof *pr, const struct claim *mount)
 {
-	for (size_t i = 0; i < pr->n_claims; i++) {
-		const struct claim *c = &pr->claims[i];
+	for (size_t i = 0; i < pr->n_claims + pr->n_aliases; i++) {
+		const struct claim *c =
+			i < pr->n_claims ? &pr->claims[i] : pr->aliases[i - pr->n_claims];
 
 		if (c->rule->kind != RULE_PATH || c->off ||
 			!strictly_below(c->object, mount->object))
@@ -1485,6 +1547,11 @@ int proof_check(const struct plan *plan, const struct policy *policy, const stru
 		strvec_clear(&pr.claims[i].links);
 	}
 	free(pr.claims);
+	for (size_t i = 0; i < pr.n_aliases; i++) {
+		free(pr.aliases[i]->object);
+		free(pr.aliases[i]);
+	}
+	free(pr.aliases);
 	view_clear(&pr.view);
 	view_clear(&pr.host);
 	return result;

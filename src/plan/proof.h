@@ -40,9 +40,9 @@ int proof_check(const struct plan *plan, const struct policy *policy, const stru
 /* What a process inside finds at a path. */
 struct view_object {
 	enum tree_kind kind;
-	enum access access; /* DENY: the name is there and cannot be used */
-	char *path;         /* the sandbox path with every link followed; freed by the caller */
-	char *host;         /* the host object behind it, NULL for what is the sandbox's own */
+	enum access access;  /* DENY: the name is there and cannot be used */
+	char *path;          /* the sandbox path with every link followed; freed by the caller */
+	char *host;          /* the host object behind it, NULL for what is the sandbox's own */
 	char *missing;       /* after an error: where the walk ended, with the rest as written */
 	struct strvec links; /* the links followed, in order: the path of each, then its text */
 };

@@ -1,6 +1,7 @@
 #include "plan/tree.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,10 +11,12 @@
 #include <linux/openat2.h>
 #include <search.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* What lstat said of a path: asked once, so that planner, proof and command all see one state of
@@ -27,6 +30,8 @@ struct answer {
 struct live {
 	struct tree tree;
 	void *answers; /* of tsearch(3) */
+	struct tree_mount *mounts;
+	size_t n_mounts, alloc_mounts;
 };
 
 const char *tree_kind_name(enum tree_kind kind)
@@ -185,6 +190,59 @@ static ssize_t live_head(const struct tree *tree, const char *path, void *buf, s
 	return n < 0 ? -errno : n;
 }
 
+/* Undoes the kernel's \ooo for blanks and backslashes, in place. */
+static char *unescape(char *s)
+{
+	char *out = s;
+
+	for (const char *in = s; *in; in++) {
+		if (in[0] == '\\' && in[1] && in[2] && in[3]) {
+			*out++ = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
+			in += 3;
+		} else {
+			*out++ = *in;
+		}
+	}
+	*out = '\0';
+	return s;
+}
+
+/* proc(5): "ID PARENT MAJOR:MINOR ROOT MOUNTPOINT ...". Without a table there are no aliases to
+ * know. */
+static void read_mounts(struct live *live)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	CLEANUP_FREE char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		char *state = NULL, *field[5] = {NULL}, *minor_text;
+		struct tree_mount *m;
+
+		for (int i = 0; i < 5; i++)
+			field[i] = strtok_r(i ? NULL : line, " \n", &state);
+		minor_text = field[2] ? strchr(field[2], ':') : NULL;
+		if (!field[4] || !minor_text || *field[3] != '/' || *field[4] != '/')
+			continue;
+		GROW(live->mounts, live->n_mounts, live->alloc_mounts);
+		m = &live->mounts[live->n_mounts++];
+		m->dev = makedev((unsigned)strtoul(field[2], NULL, 10),
+			(unsigned)strtoul(minor_text + 1, NULL, 10));
+		m->root = path_normalize(unescape(field[3]));
+		m->at = path_normalize(unescape(field[4]));
+	}
+	if (file)
+		fclose(file);
+}
+
+static const struct tree_mount *live_mounts(const struct tree *tree, size_t *n)
+{
+	const struct live *live = (const struct live *)tree;
+
+	*n = live->n_mounts;
+	return live->mounts;
+}
+
 static void set_aside_dac_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -202,10 +260,12 @@ struct tree *tree_live(void)
 	static const struct tree_ops ops = {.lstat = live_lstat,
 		.readlink = live_readlink,
 		.list = live_list,
-		.head = live_head};
+		.head = live_head,
+		.mounts = live_mounts};
 	struct live *live = xcalloc(1, sizeof(*live));
 
 	set_aside_dac_capabilities();
+	read_mounts(live);
 	live->tree.ops = &ops;
 	return &live->tree;
 }
@@ -239,5 +299,10 @@ void tree_live_free(struct tree *tree)
 	if (!live)
 		return;
 	tdestroy(live->answers, free_answer);
+	for (size_t i = 0; i < live->n_mounts; i++) {
+		free(live->mounts[i].at);
+		free(live->mounts[i].root);
+	}
+	free(live->mounts);
 	free(live);
 }

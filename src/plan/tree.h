@@ -35,6 +35,13 @@ struct tree_stat {
 	ino_t ino;
 };
 
+/* One line of the mount table. */
+struct tree_mount {
+	char *at;   /* where it is mounted, normal */
+	char *root; /* the directory of its file system that shows there, normal */
+	dev_t dev;  /* the file system */
+};
+
 struct tree;
 
 struct tree_ops {
@@ -49,6 +56,8 @@ struct tree_ops {
 	int (*list)(const struct tree *tree, const char *path, struct strvec *names);
 	/* Reads up to size bytes from the start of a regular file. The count or -errno. */
 	ssize_t (*head)(const struct tree *tree, const char *path, void *buf, size_t size);
+	/* The mount table, later mounts covering earlier ones at one place; owned by the tree. */
+	const struct tree_mount *(*mounts)(const struct tree *tree, size_t *n);
 };
 
 struct tree {
@@ -73,6 +82,11 @@ static inline int tree_list(const struct tree *t, const char *path, struct strve
 static inline ssize_t tree_head(const struct tree *t, const char *path, void *buf, size_t size)
 {
 	return t->ops->head(t, path, buf, size);
+}
+
+static inline const struct tree_mount *tree_mounts(const struct tree *t, size_t *n)
+{
+	return t->ops->mounts(t, n);
 }
 
 /* "a directory", "a socket" ...: for messages. */

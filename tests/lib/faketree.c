@@ -18,6 +18,8 @@ struct entry {
 
 struct fake {
 	struct tree tree;
+	struct tree_mount *mounts; /* the first is "/", the others are bind mounts of it */
+	size_t n_mounts, alloc_mounts;
 	struct entry *entries;
 	size_t n, alloc;
 	uid_t uid;
@@ -65,9 +67,22 @@ static bool permitted(const struct fake *fake, const struct entry *e, unsigned b
 	return e->st.mode >> shift & bit;
 }
 
-/* The object at a path, its parents checked; NULL with *error set. */
-static struct entry *walk(const struct fake *fake, const char *path, int *error)
+/* What a path is without the bind mounts; free with free(). */
+static char *real_path(const struct fake *fake, const char *path)
 {
+	for (size_t i = fake->n_mounts; i > 1; i--) {
+		const struct tree_mount *m = &fake->mounts[i - 1];
+
+		if (path_within(path, m->at))
+			return path_join(m->root, path_below(path, m->at));
+	}
+	return xstrdup(path);
+}
+
+/* The object at a path, its parents checked; NULL with *error set. */
+static struct entry *walk(const struct fake *fake, const char *shown, int *error)
+{
+	CLEANUP_FREE char *path = real_path(fake, shown);
 	struct entry *e = find(fake, "/");
 
 	for (size_t len = 1; path[len];) {
@@ -131,7 +146,7 @@ static int fake_list(const struct tree *tree, const char *path, struct strvec *n
 	for (size_t i = 0; i < fake->n; i++) {
 		CLEANUP_FREE char *parent = path_parent(fake->entries[i].path);
 
-		if (strcmp(parent, path) == 0 && strcmp(fake->entries[i].path, "/") != 0)
+		if (strcmp(parent, e->path) == 0 && strcmp(fake->entries[i].path, "/") != 0)
 			strvec_push(names, path_base(fake->entries[i].path));
 	}
 	strvec_sort(names);
@@ -155,8 +170,26 @@ static ssize_t fake_head(const struct tree *tree, const char *path, void *buf, s
 	return (ssize_t)n;
 }
 
-static const struct tree_ops fake_ops = {
-	.lstat = fake_lstat, .readlink = fake_readlink, .list = fake_list, .head = fake_head};
+static const struct tree_mount *fake_mounts(const struct tree *tree, size_t *n)
+{
+	const struct fake *fake = (const struct fake *)tree;
+
+	*n = fake->n_mounts;
+	return fake->mounts;
+}
+
+static void add_mount(struct fake *fake, const char *at, const char *root)
+{
+	GROW(fake->mounts, fake->n_mounts, fake->alloc_mounts);
+	fake->mounts[fake->n_mounts++] =
+		(struct tree_mount){.at = xstrdup(at), .root = xstrdup(root), .dev = 1};
+}
+
+static const struct tree_ops fake_ops = {.lstat = fake_lstat,
+	.readlink = fake_readlink,
+	.list = fake_list,
+	.head = fake_head,
+	.mounts = fake_mounts};
 
 /* Undoes \ooo and \n, in place. */
 static char *unescape(char *s)
@@ -187,7 +220,8 @@ static bool parse_line(struct fake *fake, char *line)
 		char letter;
 		enum tree_kind kind;
 	} letters[] = {{'d', TREE_DIR}, {'f', TREE_FILE}, {'l', TREE_LINK}, {'s', TREE_SOCKET},
-		{'p', TREE_FIFO}, {'c', TREE_CHAR}, {'b', TREE_BLOCK}, {'!', TREE_DIR}};
+		{'p', TREE_FIFO}, {'c', TREE_CHAR}, {'b', TREE_BLOCK}, {'!', TREE_DIR},
+		{'a', TREE_DIR}};
 	char path[4096], rest[4096] = "";
 	unsigned mode, uid, gid, major_no, minor_no;
 	struct entry *e = NULL;
@@ -204,6 +238,12 @@ static bool parse_line(struct fake *fake, char *line)
 	if (!e)
 		return false;
 	e->dead = line[0] == '!';
+	if (line[0] == 'a') {
+		if (strncmp(rest, "-> ", 3) != 0)
+			return false;
+		add_mount(fake, path, unescape(rest + 3));
+		return true;
+	}
 	content = strchr(rest, '=');
 	if (content && e->st.kind == TREE_FILE) {
 		*content++ = '\0';
@@ -236,6 +276,7 @@ struct tree *faketree_parse(const char *text)
 
 	fake->tree.ops = &fake_ops;
 	add(fake, "/", TREE_DIR);
+	add_mount(fake, "/", "/");
 	for (char *line = strtok_r(copy, "\n", &state); line; line = strtok_r(NULL, "\n", &state)) {
 		line += strspn(line, " \t");
 		if (*line == '#' || *line == '\0')
@@ -257,6 +298,11 @@ void faketree_free(struct tree *tree)
 		free(fake->entries[i].path);
 		free(fake->entries[i].text);
 	}
+	for (size_t i = 0; i < fake->n_mounts; i++) {
+		free(fake->mounts[i].at);
+		free(fake->mounts[i].root);
+	}
+	free(fake->mounts);
 	free(fake->entries);
 	free(fake);
 }

@@ -2,14 +2,15 @@
  * A tree made from text, for tests that must not depend on the machine. One object a line, "#"
  * begins a comment, ids and modes may be left out (0 0, 0755 for directories, 0644 for the rest):
  *
- *   d /etc 0755 0 0 directory (parents are made when missing)
- *   f /etc/passwd 0644 0 0 =x file; what follows "=" is its content (\n is a newline)
- *   l /bin -> usr/bin link
- *   s /run/x.sock socket
- *   p /run/fifo FIFO
- *   c /dev/null 1:3 character device
- *   b /dev/sda 8:0 block device
- *   ! /srv/dead lstat of it fails with EACCES (a dead FUSE mount, say)
+ *   d /etc 0755 0 0            directory (parents are made when missing)
+ *   f /etc/passwd 0644 0 0 =x  file; what follows "=" is its content (\n is a newline)
+ *   l /bin -> usr/bin          link
+ *   s /run/x.sock              socket
+ *   p /run/fifo                FIFO
+ *   c /dev/null 1:3            character device
+ *   b /dev/sda 8:0             block device
+ *   ! /srv/dead                lstat of it fails with EACCES (a dead FUSE mount, say)
+ *   a /mnt/src -> /srv/src     the directory /srv/src shows at /mnt/src too (a bind mount)
  *
  * Names are taken as they stand up to a blank; "\040" and other octal escapes are undone. The
  * caller is uid 0 unless a line "uid N" says otherwise; for another uid directories without search

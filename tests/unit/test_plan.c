@@ -82,6 +82,20 @@ static char *random_tree(struct strvec *paths)
 		}
 		faketree_free(so_far);
 	}
+	if (paths->n > 1 && pick(3) == 0) {
+		const char *from = paths->v[pick((unsigned)paths->n)];
+		const char *at = paths->v[pick((unsigned)paths->n)];
+		struct tree_stat x, y;
+
+		fflush(out);
+		so_far = faketree_parse(text);
+		/* A bind mount of one directory on another that has nothing to do with it. */
+		if (tree_lstat(so_far, from, &x) == 0 && tree_lstat(so_far, at, &y) == 0 &&
+			x.kind == TREE_DIR && y.kind == TREE_DIR && !path_within(from, at) &&
+			!path_within(at, from))
+			fprintf(out, "a %s -> %s\n", at, from);
+		faketree_free(so_far);
+	}
 	fclose(out);
 	return text;
 }
