@@ -399,8 +399,8 @@ static int check_mount_source(
 {
 	enum access base = access_of(m, t->path);
 
-	/* Policies name neither themselves (policy/merge.c); a link may still lead there. */
-	if (strcmp(t->path, "/") == 0 || t->into_proc || path_within(t->path, "/dev")) {
+	/* Policies do not name /proc themselves (policy/layer.c); a link may still lead there. */
+	if (strcmp(t->path, "/") == 0 || t->into_proc) {
 		err_set(m->err, ERR_PLAN, "a mount from %s would show the host's own /proc or /dev",
 			rule->path);
 		err_hint(m->err, "mount the directories below / that are needed, one by one");
