@@ -4,6 +4,7 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
+DOCDIR ?= $(PREFIX)/share/doc/sbx
 BUILD ?= build
 
 ifeq ($(origin CC),default)
@@ -38,6 +39,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 HELPER_SRC := $(sort $(wildcard tests/hostile/*.c tests/integration/*.c))
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
+DOCUMENTS := README.md LICENSE docs/security.md
 C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c))
 
 # Unit tests are built apart, with sanitizers; cover counts lines in the same objects that the tools are made of.
@@ -163,10 +165,15 @@ install: all ## install below DESTDIR and PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(addprefix $(DESTDIR)$(MANDIR)/man,$(sort $(patsubst .%,%,$(suffix $(PAGES)))))
 	install -m 755 $(BINS) $(DESTDIR)$(BINDIR)
 	for p in $(PAGES); do install -m 644 $$p $(DESTDIR)$(MANDIR)/man$${p##*.} || exit 1; done
+	install -d $(DESTDIR)$(DOCDIR)/policies
+	install -m 644 $(DOCUMENTS) $(DESTDIR)$(DOCDIR)
+	install -m 644 $(BUILTINS) $(DESTDIR)$(DOCDIR)/policies
 
 uninstall: ## remove what install put there
 	rm -f $(TOOLS:%=$(DESTDIR)$(BINDIR)/%)
 	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(MANDIR)/man$${p##*.}/$$p || exit 1; done
+	rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(DOCUMENTS)) $(BUILTINS))
+	-rmdir $(DESTDIR)$(DOCDIR)/policies $(DESTDIR)$(DOCDIR)
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

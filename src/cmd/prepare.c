@@ -76,26 +76,55 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 		&context, err);
 }
 
-static int check_cwd(const struct prepared *p, struct err *err)
+/* 0, or -errno as chdir would give it inside. */
+static int look_at_cwd(const struct prepared *p)
 {
-	struct view_object object = {0};
+	__attribute__((cleanup(view_object_clear))) struct view_object object = {0};
 	int error = view_lookup(&p->plan, p->tree, p->plan.cwd, &object);
+	struct tree_stat st;
 
-	if (!error && object.access == ACCESS_DENY)
-		error = -EACCES;
-	else if (!error && object.kind != TREE_DIR)
-		error = -ENOTDIR;
-	view_object_clear(&object);
-	if (!error)
-		return 0;
-	err_set(err, ERR_PLAN, "the working directory %s is not to be used in the sandbox: %s",
-		p->plan.cwd, strerror(-error));
-	return err_hint(err,
-		"say --chdir DIR with a directory that the policy shows, or show this one:"
-		" --read ./");
+	if (error)
+		return error;
+	if (object.access == ACCESS_DENY)
+		return -EACCES;
+	if (object.kind != TREE_DIR)
+		return -ENOTDIR;
+	if (object.host) {
+		/* Any name will do: it is the directory's search permission that is asked for. */
+		CLEANUP_FREE char *below = path_join(object.host, "x");
+
+		return tree_lstat(p->tree, below, &st) == -EACCES ? -EACCES : 0;
+	}
+	return 0;
 }
 
-int prepare_plan(struct prepared *p, enum proc_mode proc, struct err *err)
+static int check_cwd(struct prepared *p, bool only_asking, struct err *err)
+{
+	int error = look_at_cwd(p);
+
+	if (!error)
+		return 0;
+	if (only_asking) {
+		strvec_pushf(&p->plan.notes,
+			"the working directory %s cannot be used in the sandbox: %s", p->plan.cwd,
+			strerror(-error));
+		free(p->plan.cwd);
+		p->plan.cwd = xstrdup("/");
+		return 0;
+	}
+	err_set(err, ERR_PLAN, "the working directory %s cannot be used in the sandbox: %s",
+		p->plan.cwd, strerror(-error));
+	if (p->policy.cwd)
+		return err_hint(err,
+			"--chdir and process.cwd name a directory of the sandbox: see "
+			"sbx-plan --explain %s",
+			p->policy.cwd);
+	return err_hint(err,
+		"show it with --read ./ (the sandbox's /tmp is its own), or go elsewhere with "
+		"--chdir DIR; sbx-plan --explain ./ tells more");
+}
+
+int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, struct err *err)
 {
 	struct plan_request request = {.proc = proc, .cwd = p->cwd};
 	struct policy_context context = context_of(p);
@@ -105,7 +134,7 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, struct err *err)
 		return -1;
 	policy_environment(&p->policy, environ, &context, &p->env, &p->plan.notes);
 	note_home(p, &p->plan.notes);
-	if (check_cwd(p, err) < 0)
+	if (check_cwd(p, only_asking, err) < 0)
 		return -1;
 	return proof_check(&p->plan, &p->policy, p->tree, err);
 }

@@ -23,9 +23,10 @@ struct prepared {
 
 /* Loads and merges the policies and the command line's layer for the calling user. */
 int prepare_policy(struct prepared *p, const struct options *options, struct err *err);
-/* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. Notes of the
- * environment are in plan.notes too. */
-int prepare_plan(struct prepared *p, enum proc_mode proc, struct err *err);
+/* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. A working
+ * directory that the view does not have is an error, or, when only questions are asked about the
+ * view, a note; "/" then stands for it. Notes of the environment are in plan.notes too. */
+int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, struct err *err);
 /* Drops what prepare_plan made, so that it can be called again. */
 void prepared_plan_clear(struct prepared *p);
 void prepared_clear(struct prepared *p);

@@ -184,7 +184,7 @@ static int make_plan(struct exec *e, struct err *err)
 	struct bwrap_options bwrap = {
 		.disable_userns = e->probe.disable_userns, .new_session = true, .env = &p->env};
 
-	if (prepare_plan(p, modes[e->probe.proc], err) < 0)
+	if (prepare_plan(p, modes[e->probe.proc], false, err) < 0)
 		return -1;
 	if (check_places(e, err) < 0)
 		return -1;

@@ -426,7 +426,8 @@ int main(int argc, char **argv)
 	/* No process is started here, so no bwrap is asked: a fresh /proc is what sbx-exec tries
 	 * first. */
 	if (rc == 0)
-		rc = prepare_plan(&p, p.policy.proc == PROC_BIND ? PROC_BIND : PROC_FRESH, &err);
+		rc = prepare_plan(&p, p.policy.proc == PROC_BIND ? PROC_BIND : PROC_FRESH,
+			options.answer != ANSWER_PLAN, &err);
 	if (rc == 0 && (options.strict || options.answer != ANSWER_PLAN))
 		rc = answer(&p, &options, &err);
 	if (rc == 0 && options.answer == ANSWER_PLAN)

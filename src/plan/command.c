@@ -35,7 +35,7 @@ static int err_hidden(const struct plan *plan, const char *path, struct err *err
 	if (rule)
 		err_hint(err, "the rule for %s (%s) hides it", rule->path, where);
 	else
-		err_hint(err, "see what the sandbox shows with sbx-plan --print");
+		err_hint(err, "sbx-plan --explain %s tells more", path);
 	return -1;
 }
 

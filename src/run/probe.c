@@ -332,7 +332,16 @@ int probe_run(struct probe *probe, const struct probe_request *request, struct s
 	struct err *err)
 {
 	char said[512] = "";
+	char self[32] = "";
 
+	/* Processes are named by their files in /proc here; in another namespace's they would be others. */
+	if (readlink("/proc/self", self, sizeof(self) - 1) < 0 ||
+		strtol(self, NULL, 10) != getpid()) {
+		err_set(err, ERR_PROBE,
+			*self ? "/proc is that of another process namespace"
+			      : "/proc is not mounted");
+		return err_hint(err, "mount the one of this namespace: mount -t proc proc /proc");
+	}
 	if (!find_working(probe, request, request->network, said, sizeof(said)))
 		return refuse(request, said, err);
 	if (!probe->outer)

@@ -98,7 +98,7 @@ case c05 => 'a grant below /tmp shows in the own /tmp, and nothing else of the h
 	ok(-e "$tmp/proj/n", "$who->{name}: what was written to the grant is on the host");
 	ok(!-e "$tmp/here", "$who->{name}: what was written beside it is not");
 	promises($who, \@options, [connect => "$tmp/agent/agent.1", 'ok', 'the socket can be connected to']);
-	refuses($who, $tmp, 'a working directory in the hidden /tmp', qr{working directory /tmp/agent is not}, [], cwd => "$tmp/agent");
+	refuses($who, $tmp, 'a working directory in the hidden /tmp', qr{working directory /tmp/agent cannot be used}, [], cwd => "$tmp/agent");
 };
 
 case c07 => 'odd spellings mean what they say, and a name is no prefix of another', sub {
@@ -125,7 +125,7 @@ case c07 => 'odd spellings mean what they say, and a name is no prefix of anothe
 case c09 => 'a working directory that is not visible inside is an error, never another one', sub {
 	my ($who, $dir) = @_;
 	tree($who, $dir, 'p/sub/');
-	refuses($who, $dir, 'not shown', qr{working directory \Q$dir/p/sub\E is not}, [policy($who, {root => 'deny'},
+	refuses($who, $dir, 'not shown', qr{working directory \Q$dir/p/sub\E cannot be used}, [policy($who, {root => 'deny'},
 		extends => ['strict'],
 		process => {cwd => "$dir/p/sub"})]);
 	refuses($who, $dir, 'under a deny', qr{\Q$dir/p/sub\E}, [policy($who, {deny => ["$dir/p"]})], cwd => "$dir/p/sub");

@@ -74,6 +74,7 @@ SKIP: {
 		if (!$pid) {
 			POSIX::setpgid(0, 0);
 			open STDOUT, '>', '/dev/null';
+			chdir $who->{home};
 			exec @guarded, '--', stubborn($mark) or POSIX::_exit(99);
 		}
 		sleep(($i % 64) / 1000);
