@@ -247,24 +247,30 @@ static int new_rule(
 	return 0;
 }
 
-static int read_path_value(
-	struct reader *r, const json *value, const struct json_place *at, struct path_value *out)
+static int read_path_value(struct reader *r, const json *value, const struct json_place *at,
+	bool patterns, struct path_value *out)
 {
 	*out = (struct path_value){0};
 	if (expect(r, value, JSON_STRING, at) < 0)
 		return -1;
 	if (value_path(out, json_string(value), r->source->dir, r->context, r->err) < 0)
 		return locate(r, at);
-	return 0;
+	if (!out->pattern || patterns)
+		return 0;
+	free(out->path);
+	value_refuse_pattern(json_string(value), r->err);
+	locate(r, at);
+	return -1;
 }
 
 static int read_host_path(struct reader *r, const json *value, const struct json_place *at)
 {
 	struct path_value path;
 
-	if (read_path_value(r, value, at, &path) < 0)
+	if (read_path_value(r, value, at, r->rule->kind == RULE_PATH, &path) < 0)
 		return -1;
 	r->rule->path = path.path;
+	r->rule->pattern = path.pattern;
 	r->rule->spelled = path.spelled;
 	r->rule->relative = path.relative;
 	return 0;
@@ -275,7 +281,7 @@ static int read_sandbox_path(
 {
 	struct path_value path;
 
-	if (read_path_value(r, value, at, &path) < 0)
+	if (read_path_value(r, value, at, false, &path) < 0)
 		return -1;
 	free(path.spelled);
 	*out = path.path;
@@ -382,6 +388,10 @@ static int check_grants(struct reader *r, const struct json_place *at)
 		fail(r, &list, "\"grants\" without \"final\"");
 		return err_hint(r->err, "grants are exceptions from \"final\": true");
 	}
+	if (r->rule->grants.n && r->rule->pattern) {
+		fail(r, &list, "a pattern cannot have \"grants\"");
+		return err_hint(r->err, "name the places one by one, each with its own grants");
+	}
 	for (; here.index < r->rule->grants.n; here.index++)
 		if (!path_within(r->rule->grants.v[here.index], r->rule->path))
 			return fail(r, &here, "%s is not below the rule's own %s",
@@ -409,7 +419,8 @@ static int check_place(struct reader *r, const struct json_place *at)
 			"\"mounts\" with \"at\": \"/tmp\" puts a directory of the host there, "
 			"\"tmpfs\" changes its size");
 	}
-	if (rule->kind == RULE_PATH ? (proc || dev) && (exact || rule->access != ACCESS_DENY)
+	if (rule->kind == RULE_PATH
+			? (proc || dev) && (exact || rule->pattern || rule->access != ACCESS_DENY)
 		: rule->kind == RULE_DEVICE ? proc || (dev && exact)
 					    : exact) {
 		fail(r, at, "%s is always the sandbox's own", proc ? "/proc" : "/dev");

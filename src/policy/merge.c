@@ -1,4 +1,5 @@
 #include "policy/merge.h"
+#include "policy/value.h"
 
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -29,9 +30,7 @@ static int conflict(
 	return err_at(err, "%s", where);
 }
 
-/* Whether two rules at one place stand beside each other: a denied host object, and what the
- * sandbox shows there instead. */
-static bool coexist(const struct rule *a, const struct rule *b)
+bool policy_coexist(const struct rule *a, const struct rule *b)
 {
 	bool deny_a = a->kind == RULE_PATH && a->access == ACCESS_DENY;
 	bool deny_b = b->kind == RULE_PATH && b->access == ACCESS_DENY;
@@ -41,7 +40,8 @@ static bool coexist(const struct rule *a, const struct rule *b)
 
 static bool same_place(const struct rule *a, const struct rule *b)
 {
-	return strcmp(rule_place(a), rule_place(b)) == 0 && !coexist(a, b);
+	return a->pattern == b->pattern && strcmp(rule_place(a), rule_place(b)) == 0 &&
+	       !policy_coexist(a, b);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -123,7 +123,7 @@ static bool granted(const struct rule *final, const char *path)
 	return false;
 }
 
-static int check_against_final(const struct rule *rule, const struct rule *final, struct err *err)
+int policy_check_final(const struct rule *rule, const struct rule *final, struct err *err)
 {
 	const char *place = rule_place(rule), *what = NULL;
 
@@ -147,7 +147,8 @@ static int check_against_final(const struct rule *rule, const struct rule *final
 
 /* ./ */
 
-/* The rule that decides about a host path: the deepest PATH rule at or above it; NULL = none. */
+/* The rule that decides about a host path: the deepest PATH rule at or above it; NULL = none.
+ * What patterns match is seen by the planner. */
 static const struct rule *deciding_rule(const struct policy *p, const char *path)
 {
 	const struct rule *found = NULL;
@@ -155,7 +156,7 @@ static const struct rule *deciding_rule(const struct policy *p, const char *path
 	for (size_t i = 0; i < p->n_rules; i++) {
 		const struct rule *rule = &p->rules[i];
 
-		if (rule->kind == RULE_PATH && path_within(path, rule->path) &&
+		if (rule->kind == RULE_PATH && !rule->pattern && path_within(path, rule->path) &&
 			(!found || path_within(rule->path, found->path)))
 			found = rule;
 	}
@@ -181,11 +182,13 @@ static int check_written_out(const struct policy *earlier, const struct rule *ru
 	const struct policy_context *context, struct err *err)
 {
 	const char *real = context->home_real ? context->home_real : context->home;
-	const char *what = sensitive(rule->path, real);
-	const struct rule *deny = deciding_rule(earlier, rule->path);
+	CLEANUP_FREE char *path =
+		rule->pattern ? value_pattern_base(rule->path) : xstrdup(rule->path);
+	const char *what = sensitive(path, real);
+	const struct rule *deny = deciding_rule(earlier, path);
 
-	if (real && path_within(rule->path, real) && (!deny || deny->access != ACCESS_DENY)) {
-		CLEANUP_FREE char *alias = path_join(context->home, path_below(rule->path, real));
+	if (real && path_within(path, real) && (!deny || deny->access != ACCESS_DENY)) {
+		CLEANUP_FREE char *alias = path_join(context->home, path_below(path, real));
 
 		deny = deciding_rule(earlier, alias);
 	}
@@ -193,7 +196,7 @@ static int check_written_out(const struct policy *earlier, const struct rule *ru
 		CLEANUP_FREE char *where = origin_text(&rule->origin);
 
 		err_set(err, ERR_POLICY, "\"./\" would make %s writable: here it is %s", what,
-			rule->path);
+			path);
 		err_at(err, "%s", where);
 	} else if (deny && deny->access == ACCESS_DENY) {
 		conflict(err, rule, "is \"./\" here, and an earlier layer denies it", deny);
@@ -211,10 +214,15 @@ static int check_written_out(const struct policy *earlier, const struct rule *ru
 static int check_rule(const struct merge *m, const struct rule *rule,
 	const struct policy_context *context, struct err *err)
 {
-	for (size_t i = 0; i < m->policy->n_rules; i++)
-		if (m->policy->rules[i].final &&
-			check_against_final(rule, &m->policy->rules[i], err) < 0)
+	for (size_t i = 0; i < m->policy->n_rules; i++) {
+		const struct rule *other = &m->policy->rules[i];
+		bool literal = !rule->pattern && !other->pattern;
+
+		/* What patterns match is not known here: plan/glob.c asks again. */
+		if (other->final && (literal || same_place(rule, other)) &&
+			policy_check_final(rule, other, err) < 0)
 			return -1;
+	}
 	if (rule->relative && rule->access == ACCESS_WRITE)
 		return check_written_out(m->policy, rule, context, err);
 	return 0;
@@ -390,7 +398,7 @@ int merge_layer(struct merge *merge, struct layer *layer, const struct policy_co
 static const struct rule *rule_at(const struct policy *p, const char *place)
 {
 	for (size_t i = 0; i < p->n_rules; i++)
-		if (strcmp(rule_place(&p->rules[i]), place) == 0)
+		if (!p->rules[i].pattern && strcmp(rule_place(&p->rules[i]), place) == 0)
 			return &p->rules[i];
 	return NULL;
 }
@@ -452,7 +460,7 @@ static int protect_own(struct policy *p, const char *own, struct err *err)
 	for (size_t i = 0; i < p->n_rules; i++) {
 		const struct rule *rule = &p->rules[i];
 
-		if (rule->access != ACCESS_WRITE ||
+		if (rule->access != ACCESS_WRITE || rule->pattern ||
 			(rule->kind != RULE_PATH && rule->kind != RULE_MOUNT))
 			continue;
 		if (path_within(rule->path, own)) {
@@ -469,7 +477,8 @@ static int protect_own(struct policy *p, const char *own, struct err *err)
 		mounted |= rule->kind == RULE_MOUNT && path_within(own, rule->path);
 	}
 	for (size_t i = 0; i < p->n_rules; i++)
-		if (p->rules[i].kind == RULE_PATH && strcmp(p->rules[i].path, own) == 0) {
+		if (p->rules[i].kind == RULE_PATH && !p->rules[i].pattern &&
+			strcmp(p->rules[i].path, own) == 0) {
 			if (mounted)
 				p->rules[i].access = ACCESS_DENY;
 			return 0;
@@ -500,6 +509,7 @@ static int protect_all_own(struct policy *p, const struct policy_context *contex
 	for (size_t i = 0; i < own.n; i++) {
 		CLEANUP_FREE char *path = path_normalize(own.v[i]);
 
+		strvec_push(&p->own, path);
 		if (protect_own(p, path, err) < 0)
 			return -1;
 	}

@@ -44,6 +44,7 @@ void policy_clear(struct policy *policy)
 	free(policy->cwd);
 	strvec_clear(&policy->env_inherit);
 	strvec_clear(&policy->capabilities);
+	strvec_clear(&policy->own);
 	*policy = (struct policy){0};
 }
 
@@ -146,7 +147,9 @@ static int find_file(struct found *out, const char *text, const char *dir, bool 
 	const struct policy_context *context, struct err *err)
 {
 	bool written_out = *text == '/' || strncmp(text, "~/", 2) == 0;
-	CLEANUP_FREE char *relative = xasprintf("./%s", text);
+	CLEANUP_FREE char *literal = value_escape(text);
+	CLEANUP_FREE char *relative = xasprintf("./%s", literal);
+	const char *plain = written_out ? literal : relative;
 	struct path_value path;
 	int rc;
 
@@ -155,8 +158,13 @@ static int find_file(struct found *out, const char *text, const char *dir, bool 
 		err_hint(err, "write \"@policy/%s\" for a file next to this policy", text + 2);
 		return -1;
 	}
-	if (value_path(&path, extended || written_out ? text : relative, dir, context, err) < 0)
+	if (value_path(&path, extended ? text : plain, dir, context, err) < 0)
 		return -1;
+	if (path.pattern) {
+		free(path.path);
+		value_refuse_pattern(text, err);
+		return -1;
+	}
 	if (!path.spelled)
 		path.spelled = xstrdup(path.path);
 	out->label = path.path;

@@ -54,6 +54,8 @@ struct rule {
 	enum access access; /* ROOT, PATH, MOUNT; TMPFS: write, or read for a sealed one */
 	char *path;         /* ROOT, PATH, MOUNT (source), DEVICE: normal host path; else NULL */
 	char *at;           /* MOUNT, TMPFS, FILE, PROC, DEV: normal sandbox path; else NULL */
+	bool pattern;       /* PATH: path is a pattern (policy/value.h) with what "~", "./" ... stand
+			       for escaped; plan/glob.h puts what it matches in its place */
 	char *spelled;      /* the host path before ".." was taken out, when it has one; else NULL:
 			       the planner checks that no link makes the two differ */
 	char *name;         /* for "off"; NULL = none */
@@ -101,6 +103,8 @@ struct policy {
 	struct strvec capabilities;  /* "CAP_..." names, checked */
 	enum stdio_mode stdio;
 	uint64_t wall_ms;            /* 0 = no limit */
+	struct strvec own;           /* normal paths of sbx's own files, which nothing may make
+					writable: of what patterns match the planner has to see to it */
 };
 
 /* What "~", "./" and names of policies mean for one caller. Borrowed strings. */
@@ -127,6 +131,13 @@ void policy_clear(struct policy *policy);
  * @policy means, NULL = an error). For tests and fuzzing: policy_load without files. */
 int policy_load_text(struct policy *policy, const char *text, size_t len, const char *file,
 	const char *dir, const struct policy_context *context, struct err *err);
+
+/* Whether two rules for one place stand beside each other: a denied host object, and what the
+ * sandbox shows there instead. */
+bool policy_coexist(const struct rule *a, const struct rule *b);
+/* Whether a rule of a later layer leaves to a final rule what is final, as far as the text of two
+ * literal paths says: 0, or -1 with ERR_POLICY and both places. */
+int policy_check_final(const struct rule *rule, const struct rule *final, struct err *err);
 
 /* The command's environment, NAME=VALUE each, built from nothing: base, then inherit (from
  * caller_env, first of duplicates wins), then set. HOME comes from context. What was skipped and

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/strvec.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -47,10 +48,130 @@ static int refuse_form(const char *text, struct err *err)
 		text, text);
 }
 
+bool value_is_pattern(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (strchr("*?[", text[i]))
+			return true;
+		i += text[i] == '\\';
+	}
+	return false;
+}
+
+char *value_escape(const char *text)
+{
+	char *out = xcalloc(2 * strlen(text) + 1, 1), *p = out;
+
+	for (; *text; *p++ = *text++)
+		if (strchr("*?[]\\", *text))
+			*p++ = '\\';
+	return out;
+}
+
+char *value_unescape(const char *text, size_t len)
+{
+	char *out = xcalloc(len + 1, 1), *p = out;
+
+	for (size_t i = 0; i < len; i++) {
+		i += text[i] == '\\' && i + 1 < len;
+		*p++ = text[i];
+	}
+	return out;
+}
+
+char *value_pattern_base(const char *pattern)
+{
+	size_t end = 0, len;
+
+	while (pattern[end] &&
+		!value_is_pattern(pattern + end, 1 + strcspn(pattern + end + 1, "/")))
+		end += 1 + strcspn(pattern + end + 1, "/");
+	len = end ? end : 1;
+	return value_unescape(pattern, len);
+}
+
+int value_refuse_pattern(const char *text, struct err *err)
+{
+	CLEANUP_FREE char *escaped = value_escape(text);
+
+	err_set(err, ERR_POLICY, "\"%s\" is a pattern, and one path is wanted here", text);
+	return err_hint(err,
+		"patterns are for read, write and deny; a name that holds *, ? or [ is written "
+		"with a"
+		" backslash before each: %s (in JSON \"\\\\\" is one backslash)",
+		escaped);
+}
+
+/* The normal form of a pattern: no empty or "." components, literal ones spelled in one way, and
+ * "**" but once in a row. */
+static char *normal_pattern(const char *text)
+{
+	CLEANUP_STRVEC struct strvec parts = {0};
+	char *out, *p;
+
+	for (text += strspn(text, "/"); *text; text += strspn(text, "/")) {
+		size_t len = strcspn(text, "/");
+		CLEANUP_FREE char *name = value_unescape(text, len);
+		char *part = value_is_pattern(text, len) ? xstrndup(text, len) : value_escape(name);
+
+		text += len;
+		if (strcmp(name, ".") == 0 || (strcmp(part, "**") == 0 && parts.n &&
+						      strcmp(parts.v[parts.n - 1], "**") == 0))
+			free(part);
+		else
+			strvec_take(&parts, part);
+	}
+	p = out = xcalloc(1, 1);
+	for (size_t i = 0; i < parts.n; i++, p = out) {
+		out = xasprintf("%s/%s", p, parts.v[i]);
+		free(p);
+	}
+	return out;
+}
+
+/* A backslash takes the meaning of a byte away; a slash, and the end, have none to take. */
+static bool ends_in_backslash(const char *text)
+{
+	for (; *text; text++)
+		if (*text == '\\' && (!*++text || *text == '/'))
+			return true;
+	return false;
+}
+
+/* The normal path or pattern of rest, as written, below base, as it is. */
+static int set_path(struct path_value *out, const char *base, const char *rest, const char *text,
+	struct err *err)
+{
+	CLEANUP_FREE char *plain = value_unescape(rest, strlen(rest));
+	CLEANUP_FREE char *full = xasprintf("%s%s", base, plain);
+	CLEANUP_FREE char *literal = value_escape(base);
+	CLEANUP_FREE char *pattern = xasprintf("%s%s", literal, rest);
+
+	out->pattern = value_is_pattern(rest, strlen(rest));
+	if (ends_in_backslash(rest)) {
+		err_set(err, ERR_POLICY, "a name of \"%s\" ends in a backslash", text);
+		return err_hint(err, "a backslash takes the meaning of the next character away: "
+				     "write two for one"
+				     " that is part of a name (in JSON four)");
+	}
+	if (out->pattern && has_dotdot(plain)) {
+		err_set(err, ERR_POLICY, "\"%s\" is a pattern with \"..\"", text);
+		return err_hint(err, "write the pattern without \"..\"");
+	}
+	out->path = out->pattern ? normal_pattern(pattern) : path_normalize(full);
+	if (strlen(out->path) >= PATH_MAX) {
+		free(out->path);
+		out->path = NULL;
+		return err_set(err, ERR_POLICY, "the path is longer than %d bytes", PATH_MAX - 1);
+	}
+	if (!out->pattern && has_dotdot(full))
+		out->spelled = xstrdup(full);
+	return 0;
+}
+
 int value_path(struct path_value *out, const char *text, const char *dir,
 	const struct policy_context *context, struct err *err)
 {
-	CLEANUP_FREE char *full = NULL;
 	const char *base, *rest = text + 1;
 
 	*out = (struct path_value){.relative = strcmp(text, ".") == 0 || begins(text, "./")};
@@ -63,7 +184,7 @@ int value_path(struct path_value *out, const char *text, const char *dir,
 		base = context->cwd;
 	} else if (begins(text, "@policy/")) {
 		base = dir;
-		rest = strchr(text, '/');
+		rest = text + strlen("@policy");
 	} else {
 		return refuse_form(text, err);
 	}
@@ -76,16 +197,7 @@ int value_path(struct path_value *out, const char *text, const char *dir,
 			err, *text == '~' ? "set HOME to an absolute path, or write the whole path"
 					  : "write the whole path");
 	}
-	full = xasprintf("%s%s", base, rest);
-	out->path = path_normalize(full);
-	if (strlen(out->path) >= PATH_MAX) {
-		free(out->path);
-		out->path = NULL;
-		return err_set(err, ERR_POLICY, "the path is longer than %d bytes", PATH_MAX - 1);
-	}
-	if (has_dotdot(full))
-		out->spelled = xstrdup(full);
-	return 0;
+	return set_path(out, base, rest, text, err);
 }
 
 /* A number and a unit of the table; false when there is none or it exceeds max. */

@@ -14,15 +14,31 @@
 
 /* A path as written and what it means. The strings are owned by whoever asked. */
 struct path_value {
-	char *path;    /* normal */
+	char *path;    /* normal; a pattern with its backslashes, a literal path without */
 	char *spelled; /* expanded, not normalised, when it holds ".."; else NULL */
 	bool relative; /* written as "." or "./..." */
+	bool pattern;  /* some "*", "?" or "[" has no backslash before it */
 };
 
 /* Expands "/...", "~", "~/...", ".", "./..." and "@policy/..." (dir; NULL = there is no such
  * folder). Anything else is an error: message and hint are set, at is the caller's to set. */
 int value_path(struct path_value *out, const char *text, const char *dir,
 	const struct policy_context *context, struct err *err);
+
+/* Patterns. A backslash takes the meaning of the byte after it away; what the base of a path
+ * ("~", "./" ...) stands for is escaped in a pattern, and so always literal. */
+
+/* Whether the len bytes at text hold a "*", "?" or "[" without a backslash before it. */
+bool value_is_pattern(const char *text, size_t len);
+/* The text as a pattern that matches just it, and a literal part of a pattern (len bytes) as the
+ * name it means; free with free(). */
+char *value_escape(const char *text);
+char *value_unescape(const char *text, size_t len);
+/* The directory below which a normal pattern matches: its components before the first that is a
+ * pattern, as a normal path; free with free(). */
+char *value_pattern_base(const char *pattern);
+/* Says that a pattern was written where one path is wanted, and how to escape it. */
+int value_refuse_pattern(const char *text, struct err *err);
 
 /* "64M", "512K", "1G" (powers of 1024) or "4096" (bytes). False: none, zero, or 2^63 and more. */
 bool value_size(const char *text, uint64_t *bytes);

@@ -44,6 +44,7 @@ static void print_rule(FILE *out, const struct rule *r)
 	fputs(r->optional ? " optional" : "", out);
 	fputs(r->final ? " final" : "", out);
 	fputs(r->relative ? " relative" : "", out);
+	fputs(r->pattern ? " pattern" : "", out);
 	for (size_t i = 0; i < r->grants.n; i++)
 		fprintf(out, " grant=%s", r->grants.v[i]);
 	putc('\n', out);
@@ -123,6 +124,22 @@ static const struct good good[] = {
 		"path read path=/b spelled=/a/../b\n"
 		"path read path=/home/u/src/q spelled=/home/u/src/p/../q relative\n"
 		"path read path=/...\npath read path=/..a\n"},
+	{"patterns", FS("\"deny\": [\"./*.key\", \"~/?a\", \"@policy/[ab]\", \"/a/**/b\"]"),
+		"path deny path=/home/u/src/p/*.key relative pattern\npath deny path=/home/u/?a "
+		"pattern\n"
+		"path deny path=/policies/[ab] pattern\npath deny path=/a/**/b pattern\n"},
+	{"patterns are made normal",
+		FS("\"read\": [\"//a/./\\\\b/*/\\\\./c\\\\*d/]/\", \"/a/**/./**/b\"]"),
+		"path read path=/a/b/*/c\\*d/\\] pattern\npath read path=/a/**/b pattern\n"},
+	{"escaped names",
+		FS("\"read\": [\"/\\\\*a\\\\?\\\\[b]\\\\\\\\c\\\\d\", \"/]\"], \"tmpfs\":"
+		   "[{\"at\": \"/\\\\[x]\"}]"),
+		"path read path=/*a?[b]\\cd\npath read path=/]\ntmpfs write at=/[x]\n"},
+	{"a pattern and a path of the same text",
+		FS("\"read\": [\"/a*\"], \"deny\": [\"/a\\\\*\"]"),
+		"path read path=/a* pattern\npath deny path=/a*\n"},
+	{"a pattern said twice", FS("\"deny\": [\"/a*\", \"/a*/\", \"//\\\\a*\"]"),
+		"path deny path=/a* pattern\npath deny path=/\\a* pattern\n"},
 	{"a rule with everything",
 		FS("\"deny\": [{\"path\": \"/a\", \"why\": \"w\", \"name\": \"n\", \"optional\": "
 		   "true,"
@@ -431,6 +448,38 @@ static const struct bad bad[] = {
 		"p: /process/nested_userns", "p: /process/capabilities", ""},
 	/* Paths. */
 	{"an empty path", FS("\"read\": [\"\"]"), "p: /filesystem/read/0", "empty", ""},
+	{"a pattern as at", FS("\"tmpfs\": [{\"at\": \"/a*\"}]"), "p: /filesystem/tmpfs/0/at",
+		"\"/a*\" is a pattern", "backslash before each: /a\\* (in JSON"},
+	{"a pattern as from", FS("\"mounts\": [{\"at\": \"/a\", \"from\": \"./?\"}]"),
+		"p: /filesystem/mounts/0/from", "is a pattern", "./\\?"},
+	{"a pattern as a device", FS("\"devices\": [\"/dev/dri/*\"]"), "p: /filesystem/devices/0",
+		"is a pattern", ""},
+	{"a pattern as a file", FS("\"files\": [{\"at\": \"/[a]\", \"text\": \"\"}]"),
+		"p: /filesystem/files/0/at", "is a pattern", "/\\[a\\]"},
+	{"a pattern as cwd", "\"process\": {\"cwd\": \"/a*\"}", "p: /process/cwd", "is a pattern",
+		""},
+	{"a pattern in grants",
+		FS("\"deny\": [{\"path\": \"/a\", \"final\": true, \"grants\": [\"/a/*\"]}]"),
+		"p: /filesystem/deny/0/grants/0", "is a pattern", ""},
+	{"a pattern with grants",
+		FS("\"deny\": [{\"path\": \"/a/*\", \"final\": true, \"grants\": [\"/a/b\"]}]"),
+		"p: /filesystem/deny/0/grants", "a pattern cannot have \"grants\"", "one by one"},
+	{"a pattern in extends", "\"extends\": [\"/a/*.json\"]", "p: /extends/0", "is a pattern",
+		""},
+	{"a pattern with two dots", FS("\"deny\": [\"/a/../*\"]"), "p: /filesystem/deny/0",
+		"pattern with \"..\"", "without"},
+	{"two dots with a backslash", FS("\"deny\": [\"/a/\\\\../*\"]"), "p: /filesystem/deny/0",
+		"pattern with \"..\"", ""},
+	{"a backslash at the end", FS("\"deny\": [\"/a\\\\\"]"), "p: /filesystem/deny/0",
+		"ends in a backslash", "write two"},
+	{"a backslash before a slash", FS("\"read\": [\"/a\\\\/b*\"]"), "p: /filesystem/read/0",
+		"ends in a backslash", ""},
+	{"a pattern in /proc", FS("\"deny\": [\"/proc/*/environ\"]"), "p: /filesystem/deny/0",
+		"/proc is always the sandbox's own", ""},
+	{"a pattern in /dev", FS("\"deny\": [\"/dev/s*\"]"), "p: /filesystem/deny/0",
+		"/dev is always the sandbox's own", ""},
+	{"one pattern, two kinds of access", FS("\"read\": [\"/a*\"], \"deny\": [\"/a*\"]"),
+		"p: /filesystem/deny/0", "/a* has another rule in the same policy", ""},
 	{"a relative path", FS("\"read\": [\"foo\"]"), "p: /filesystem/read/0",
 		"\"foo\" is no path", "\"./foo\""},
 	{"..", FS("\"read\": [\"../x\"]"), "p: /filesystem/read/0", "no path", "\"./../x\""},
@@ -715,6 +764,10 @@ static void write_policies(void)
 			"\"deny\": [{\"path\": \"/state\", \"final\": true, \"name\": \"f\", "
 			"\"grants\": [\"/state/s\"]}], "
 			"\"read\": [{\"path\": \"/r\", \"final\": true}]"));
+	write_policy("patterns.json", FS("\"read\": [{\"path\": \"/p*\", \"name\": \"p\"}, "
+					 "{\"path\": \"/f*\", \"final\": true}], "
+					 "\"deny\": [{\"path\": \"/q*\", \"name\": \"p\"}]"));
+	write_policy("[a]*.json", FS("\"read\": [\"/x*\"]"));
 	write_policy("open.json", "\"final\": [\"network\", \"limits\"]");
 	write_policy("holes.json",
 		FS("\"write\": [\"/d/open\", \"/e\"], \"deny\": [\"/d\", \"/e/closed\"]"));
@@ -737,6 +790,7 @@ static void write_policies(void)
 }
 
 #define BASE "\"extends\": [\"@policy/base.json\"]"
+#define PATTERNS "\"extends\": [\"@policy/patterns.json\"]"
 #define BASE_SETTINGS "inherit A\nset X=1\nset Y=1\ncwd /b\ncap CAP_KILL\nwall 60000\n"
 
 static const struct good layered[] = {
@@ -796,6 +850,21 @@ static const struct good layered[] = {
 		"\"extends\": [\"@policy/final.json\"], " FS("\"deny\": [\"/r\"]"),
 		"path deny path=/state name=f final grant=/state/s\npath deny path=/r final\nwall "
 		"60000\n"},
+	{"a later layer wins with the same pattern",
+		PATTERNS ", " FS("\"write\": [\"/p*\"], \"deny\": [\"/pq\"]"),
+		"path read path=/f* final pattern\npath deny path=/q* name=p pattern\n"
+		"path write path=/p* pattern\npath deny path=/pq\n"},
+	{"patterns can be dropped", PATTERNS ", \"off\": [\"p\"]",
+		"path read path=/f* final pattern\n"},
+	{"what a final pattern matches is not known yet",
+		PATTERNS ", \"off\": [\"p\"], " FS("\"write\": [\"/fa\", \"/fb/*\"]"),
+		"path read path=/f* final pattern\npath write path=/fa\npath write path=/fb/* "
+		"pattern\n"},
+	{"a final pattern lowered stays final",
+		PATTERNS ", \"off\": [\"p\"], " FS("\"deny\": [\"/f*\"]"),
+		"path deny path=/f* final pattern\n"},
+	{"a file whose name is escaped", "\"extends\": [\"@policy/\\\\[a]\\\\*.json\"]",
+		"path read path=/x* pattern\n"},
 	{"a limit where a final one is open",
 		"\"extends\": [\"@policy/open.json\"], \"limits\": {\"wall\": 5}", "wall 5000\n"},
 };
@@ -816,6 +885,8 @@ static void test_layers(void)
 static const struct bad against[] = {
 	{"a final deny readable", FINAL ", " FS("\"read\": [\"/state\"]"), "p: /filesystem/read/0",
 		"final.json: /filesystem/deny/0", "/state/s"},
+	{"a final pattern raised", PATTERNS ", " FS("\"write\": [\"/f*\"]"),
+		"p: /filesystem/write/0", "patterns.json: /filesystem/read/1", ""},
 	{"readable below it", FINAL ", " FS("\"read\": [\"/state/x\"]"), "p: /filesystem/read/0",
 		"/state/x lies at or below a final rule", ""},
 	{"next to the grant", FINAL ", " FS("\"write\": [\"/state/sx\"]"), "p: /filesystem/write/0",
@@ -900,6 +971,8 @@ static void test_written_out(void)
 			"whole file system"},
 		{"/home/u", FS("\"write\": [\"./\"]"), "home directory"},
 		{"/home/u", FS("\"write\": [\".\"]"), "home directory"},
+		{"/home/u", FS("\"write\": [\"./*\"]"), "home directory"},
+		{"/tmp", FS("\"write\": [\"./**/x\"]"), "/tmp"},
 		{"/home/u/x", FS("\"write\": [\"./..\"]"), "home directory"},
 		{"/home", FS("\"write\": [\"./\"]"), "above the home"},
 		{"/tmp",
@@ -919,6 +992,8 @@ static void test_written_out(void)
 		{"/home/u/.ssh", FS("\"write\": [\"./\"]"), NULL},
 		{"/home/u", FS("\"read\": [\"./\"]"), NULL},
 		{"/home/u", FS("\"write\": [\"/home/u\"]"), NULL},
+		{"/home/u", FS("\"read\": [\"./*\"]"), NULL},
+		{"/home/u", FS("\"write\": [\"./x/*\"]"), NULL},
 		{"/home/u", FS("\"write\": [\"./x\"]"), NULL},
 		{"/home/us", FS("\"write\": [\"./\"]"), NULL},
 		{"/tmp/x", FS("\"write\": [\"./\"]"), NULL},
@@ -1086,8 +1161,12 @@ static void test_flags(void)
 	struct err err = {0};
 	CLEANUP_FREE char *file = xasprintf("%s/final.json", folder),
 			  *base = xasprintf("%s/base.json", folder);
+	CLEANUP_FREE char *odd = xasprintf("%s/[a]*.json", folder);
+	CLEANUP_FREE char *plain = load_names(&context, NULL, NULL, odd, NULL, &err);
 	CLEANUP_FREE char *got = NULL;
 
+	is_str(plain, "path read path=/x* pattern\n",
+		"a file of the command line is named as it is");
 	strvec_pushl(&names, "/filesystem/read/0", "--read /x", "/filesystem/read/1",
 		"--read SECOND", NULL);
 	got = load_names(&context, good_flags, &names, base, NULL, &err);
