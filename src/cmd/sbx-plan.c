@@ -333,7 +333,7 @@ static void answer_rules(const struct explainer *e, json *answers)
 {
 	if (!answers)
 		printf("%-11s%-13s%s\n", "FATE", "STRENGTH", "RULE (FROM)");
-	for (size_t i = 0; i < e->policy->n_rules; i++) {
+	for (size_t i = 0; i < e->plan->rules.n; i++) {
 		const struct rule_fate *f = &e->rules[i];
 		CLEANUP_FREE char *rule = rule_text(f->rule);
 		CLEANUP_FREE char *origin = origin_text(&f->rule->origin);
@@ -358,7 +358,7 @@ static int check_fates(const struct explainer *e, struct err *err)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < e->policy->n_rules; i++) {
+	for (size_t i = 0; i < e->plan->rules.n; i++) {
 		const struct rule_fate *f = &e->rules[i];
 		CLEANUP_FREE char *rule = rule_text(f->rule);
 		CLEANUP_FREE char *origin = origin_text(&f->rule->origin);

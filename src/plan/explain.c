@@ -143,7 +143,7 @@ static char *opened_host(
 		return NULL;
 	if (rule->kind == RULE_ROOT || rule->kind == RULE_PATH)
 		host = xstrdup(path);
-	for (size_t i = 0; rule->kind == RULE_MOUNT && i < e->policy->n_rules; i++)
+	for (size_t i = 0; rule->kind == RULE_MOUNT && i < e->plan->rules.n; i++)
 		if (e->rules[i].rule == rule && path_within(path, e->rules[i].place))
 			host = path_join(e->rules[i].object, path_below(path, e->rules[i].place));
 	if (host && (tree_lstat(e->tree, host, &st) < 0 || st.kind != TREE_DIR)) {
@@ -242,7 +242,7 @@ static size_t root_index(const struct explainer *e)
 {
 	size_t i = 0;
 
-	while (e->policy->rules[i].kind != RULE_ROOT)
+	while (e->plan->rules.v[i].kind != RULE_ROOT)
 		i++;
 	return i;
 }
@@ -252,7 +252,7 @@ static const struct rule *shown_by(const struct explainer *e, const char *path)
 {
 	const struct op *op = op_at(e, path, false);
 
-	return op ? op->why : &e->policy->rules[root_index(e)];
+	return op ? op->why : &e->plan->rules.v[root_index(e)];
 }
 
 /* A rule whose object the host does not have. */
@@ -318,11 +318,11 @@ void explainer_init(struct explainer *e, const struct policy *policy, const stru
 	const struct tree *tree, const struct explain_user *user)
 {
 	*e = (struct explainer){.policy = policy, .plan = plan, .tree = tree, .user = *user};
-	e->rules = xcalloc(policy->n_rules, sizeof(*e->rules));
-	for (size_t i = 0; i < policy->n_rules; i++) {
+	e->rules = xcalloc(plan->rules.n, sizeof(*e->rules));
+	for (size_t i = 0; i < plan->rules.n; i++) {
 		struct target t = {0};
 
-		e->rules[i].rule = &policy->rules[i];
+		e->rules[i].rule = &plan->rules.v[i];
 		find_place(e, &e->rules[i], &t);
 		judge_rule(e, &e->rules[i], &t);
 		target_clear(&t);
@@ -331,7 +331,7 @@ void explainer_init(struct explainer *e, const struct policy *policy, const stru
 
 void explainer_clear(struct explainer *e)
 {
-	for (size_t i = 0; e->rules && i < e->policy->n_rules; i++) {
+	for (size_t i = 0; e->rules && i < e->plan->rules.n; i++) {
 		free(e->rules[i].place);
 		free(e->rules[i].object);
 	}
@@ -366,7 +366,7 @@ static const struct rule *decide_in_mount(
 	CLEANUP_FREE char *host = path_join(mount->object, path_below(path, mount->place));
 	const struct rule_fate *deepest = NULL, *read = NULL;
 
-	for (size_t i = 0; i < e->policy->n_rules; i++) {
+	for (size_t i = 0; i < e->plan->rules.n; i++) {
 		const struct rule_fate *f = &e->rules[i];
 
 		if (f->rule->kind != RULE_PATH || f->fate == FATE_IMPOSSIBLE ||
@@ -387,7 +387,7 @@ static const struct rule *decide(const struct explainer *e, const char *path)
 {
 	const struct rule_fate *best = &e->rules[root_index(e)];
 
-	for (size_t i = 0; i < e->policy->n_rules; i++) {
+	for (size_t i = 0; i < e->plan->rules.n; i++) {
 		const struct rule_fate *f = &e->rules[i];
 		bool off = f->fate == FATE_SHADOWED || f->fate == FATE_IMPOSSIBLE ||
 			   (f->fate == FATE_MISSING && f->strength == STRENGTH_NONE);
@@ -524,7 +524,7 @@ static void because_absent(const struct explainer *e, struct explanation *x, int
 			"%s is an opened directory: it shows the entries that the host had at"
 			" the start.",
 			above.path);
-	for (size_t i = 0; i < e->policy->n_rules; i++)
+	for (size_t i = 0; i < e->plan->rules.n; i++)
 		if (e->rules[i].rule == x->rule && e->rules[i].fate == FATE_MISSING) {
 			x->strength = e->rules[i].strength;
 			if (e->rules[i].open)

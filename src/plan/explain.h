@@ -75,7 +75,7 @@ struct explainer {
 	const struct plan *plan;
 	const struct tree *tree;
 	struct explain_user user;
-	struct rule_fate *rules; /* one for each of the policy's, in its order */
+	struct rule_fate *rules; /* one for each of the plan's, in its order */
 };
 
 /* policy, plan and tree as they were proven. End with explainer_clear. */

@@ -29,7 +29,7 @@ struct label {
 };
 
 struct maker {
-	const struct policy *policy;
+	const struct rules *rules;
 	const struct tree *tree;
 	struct strvec *notes;
 	struct err *err;
@@ -106,8 +106,8 @@ static void add_label(struct maker *m, const char *path, enum access access, con
  * that back. */
 static bool may_write(const struct maker *m, const char *dir, const struct rule *self)
 {
-	for (size_t i = 0; i < m->policy->n_rules; i++) {
-		const struct rule *rule = &m->policy->rules[i];
+	for (size_t i = 0; i < m->rules->n; i++) {
+		const struct rule *rule = &m->rules->v[i];
 
 		/* cppcheck-suppress nullPointerRedundantCheck ; self may be NULL, rule never is */
 		if ((rule->kind == RULE_PATH || rule->kind == RULE_MOUNT) &&
@@ -252,9 +252,9 @@ static bool leads_within(const struct maker *m, const char *path, const char *di
 /* Final rules hold for objects: no link of a later layer leads around them. */
 static int check_final(const struct maker *m, const struct rule *rule, const struct target *t)
 {
-	for (size_t i = 0; i < m->policy->n_rules; i++) {
-		const struct rule *final = &m->policy->rules[i];
-		CLEANUP_FREE char *where = origin_text(&final->origin);
+	for (size_t i = 0; i < m->rules->n_all; i++) {
+		const struct rule *final = &m->rules->v[i];
+		CLEANUP_FREE char *where = NULL;
 		bool granted = false;
 
 		if (!final->final || final->origin.layer >= rule->origin.layer ||
@@ -264,6 +264,7 @@ static int check_final(const struct maker *m, const struct rule *rule, const str
 			granted |= leads_within(m, t->path, final->grants.v[k]);
 		if (granted)
 			continue;
+		where = origin_text(&final->origin);
 		err_set(m->err, ERR_PLAN, "%s leads to %s, which the final rule %s (%s) closes",
 			rule->path, t->path, final->path, where);
 		err_hint(m->err,
@@ -279,7 +280,7 @@ static enum access access_of(const struct maker *m, const char *path)
 {
 	const struct label *label = deciding_label(m, path, false);
 
-	for (size_t i = 0; i < m->policy->n_rules; i++)
+	for (size_t i = 0; i < m->rules->n; i++)
 		if (m->ats[i] && path_within(path, m->ats[i]) &&
 			path_within(m->ats[i], label->path))
 			return ACCESS_DENY;
@@ -316,18 +317,18 @@ static int judge_linked(const struct maker *m, const struct rule *rule, const st
 
 	/* A link that leads to a place of the sandbox's own, or that a mount replaces, denies
 	 * nothing. */
-	for (size_t i = 0; rule->access == ACCESS_DENY && !planted && i < m->policy->n_rules; i++)
+	for (size_t i = 0; rule->access == ACCESS_DENY && !planted && i < m->rules->n; i++)
 		if (m->ats[i] &&
 			(strcmp(m->ats[i], t->path) == 0 || path_within(rule->path, m->ats[i])))
-			return err_taken(m, rule, t->path, &m->policy->rules[i]);
+			return err_taken(m, rule, t->path, &m->rules->v[i]);
 	if (rule->access < base || rule->access == ACCESS_DENY)
 		return 1;
 	if (rule->access == base)
 		return trusted;
 	if (planted)
 		return 0;
-	for (size_t i = 0; i < m->policy->n_rules; i++) {
-		const struct rule *other = &m->policy->rules[i];
+	for (size_t i = 0; i < m->rules->n; i++) {
+		const struct rule *other = &m->rules->v[i];
 
 		if (other->kind == RULE_PATH && other->access < rule->access &&
 			!m->targets[i].error && strcmp(m->targets[i].path, t->path) == 0)
@@ -341,11 +342,11 @@ static int judge_linked(const struct maker *m, const struct rule *rule, const st
  * holds. */
 static int label_linked(struct maker *m, enum access access)
 {
-	size_t n = m->policy->n_rules;
+	size_t n = m->rules->n;
 	CLEANUP_FREE int *verdicts = xcalloc(n, sizeof(*verdicts));
 
 	for (size_t i = 0; i < n; i++) {
-		const struct rule *rule = &m->policy->rules[i];
+		const struct rule *rule = &m->rules->v[i];
 		const struct target *t = &m->targets[i];
 
 		if (rule->kind != RULE_PATH || rule->access != access || !t->n_hops)
@@ -359,7 +360,7 @@ static int label_linked(struct maker *m, enum access access)
 			return -1;
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct rule *rule = &m->policy->rules[i];
+		const struct rule *rule = &m->rules->v[i];
 		struct label *label = verdicts[i] ? find_label(m, m->targets[i].path) : NULL;
 
 		if (verdicts[i] && !label)
@@ -486,8 +487,8 @@ static bool set_place(struct place *place, enum show show, enum access access, c
 /* Whether a mount shows something else than the host's own at a path. */
 static bool in_mount(const struct maker *m, const char *path)
 {
-	for (size_t i = 0; i < m->policy->n_rules; i++)
-		if (m->policy->rules[i].kind == RULE_MOUNT && !m->targets[i].unused &&
+	for (size_t i = 0; i < m->rules->n; i++)
+		if (m->rules->v[i].kind == RULE_MOUNT && !m->targets[i].unused &&
 			path_within(path, m->ats[i]))
 			return true;
 	return false;
@@ -507,8 +508,8 @@ static const struct rule *rule_above(const struct maker *m, const struct rule *s
 {
 	const struct rule *deepest = NULL;
 
-	for (size_t i = 0; i < m->policy->n_rules; i++) {
-		const struct rule *rule = &m->policy->rules[i];
+	for (size_t i = 0; i < m->rules->n; i++) {
+		const struct rule *rule = &m->rules->v[i];
 
 		if (rule->at && rule != self && strcmp(rule->at, self->at) != 0 &&
 			path_within(self->at, rule->at) &&
@@ -524,8 +525,8 @@ static bool shows_link(const struct maker *m, const char *path, const struct rul
 {
 	bool shows = deciding_label(m, path, true)->access != ACCESS_DENY;
 
-	for (size_t i = 0; i < m->policy->n_rules; i++) {
-		const struct rule *rule = &m->policy->rules[i];
+	for (size_t i = 0; i < m->rules->n; i++) {
+		const struct rule *rule = &m->rules->v[i];
 		const struct target *t = &m->targets[i];
 
 		shows = shows && !(rule->at && rule != self && path_within(path, rule->at));
@@ -582,29 +583,30 @@ static bool names_host(const struct rule *rule)
 /* Step 1 and the labels of rules without links. */
 static int resolve_rules(struct maker *m)
 {
-	const struct policy *policy = m->policy;
+	const struct rule *rules = m->rules->v;
+	size_t n = m->rules->n;
 
 	m->root = new_place("/");
-	m->targets = xcalloc(policy->n_rules, sizeof(*m->targets));
-	m->ats = xcalloc(policy->n_rules, sizeof(*m->ats));
-	for (size_t i = 0; i < policy->n_rules; i++) {
-		const struct rule *rule = &policy->rules[i];
+	m->targets = xcalloc(n, sizeof(*m->targets));
+	m->ats = xcalloc(n, sizeof(*m->ats));
+	for (size_t i = 0; i < n; i++) {
+		const struct rule *rule = &rules[i];
 
 		if (rule->kind == RULE_ROOT)
 			add_label(m, "/", rule->access, rule);
 		if (names_host(rule) && resolve_rule(m, rule, &m->targets[i]) < 0)
 			return -1;
 	}
-	for (size_t i = 0; i < policy->n_rules; i++) {
-		const struct rule *rule = &policy->rules[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct rule *rule = &rules[i];
 		const struct target *t = &m->targets[i];
 
 		if (rule->kind == RULE_PATH && !t->n_hops &&
 			(!t->error || rule->access == ACCESS_DENY))
 			add_label(m, t->path, rule->access, rule);
 	}
-	for (size_t i = 0; i < policy->n_rules; i++)
-		if (policy->rules[i].at && !(m->ats[i] = real_at(m, &policy->rules[i])))
+	for (size_t i = 0; i < n; i++)
+		if (rules[i].at && !(m->ats[i] = real_at(m, &rules[i])))
 			return -1;
 	return 0;
 }
@@ -641,8 +643,8 @@ static void label_aliases(struct maker *m)
 /* Links on the way of an `at` count only while the view has them; by now it may not. */
 static int check_ats(struct maker *m)
 {
-	for (size_t i = 0; i < m->policy->n_rules; i++) {
-		const struct rule *rule = &m->policy->rules[i];
+	for (size_t i = 0; i < m->rules->n; i++) {
+		const struct rule *rule = &m->rules->v[i];
 		CLEANUP_FREE char *again = rule->at ? real_at(m, rule) : NULL;
 
 		if (!rule->at || (again && strcmp(again, m->ats[i]) == 0))
@@ -665,8 +667,8 @@ static int label_rules(struct maker *m)
 	label_aliases(m);
 	if (check_ats(m) < 0)
 		return -1;
-	for (size_t i = 0; i < m->policy->n_rules; i++) {
-		const struct rule *rule = &m->policy->rules[i];
+	for (size_t i = 0; i < m->rules->n; i++) {
+		const struct rule *rule = &m->rules->v[i];
 		struct target *t = &m->targets[i];
 		int counts = 1;
 
@@ -749,8 +751,8 @@ static void place_aliases(
 /* Step 3. */
 static int place_rules(struct maker *m)
 {
-	const struct rule *rules = m->policy->rules;
-	size_t n = m->policy->n_rules;
+	const struct rule *rules = m->rules->v;
+	size_t n = m->rules->n;
 
 	for (size_t i = 0; i < n; i++)
 		if (m->ats[i] && (rules[i].kind != RULE_MOUNT || !m->targets[i].unused) &&
@@ -795,9 +797,9 @@ static void look_below(struct place *place)
 }
 
 struct place *places_make(
-	const struct policy *policy, const struct tree *tree, struct strvec *notes, struct err *err)
+	const struct rules *rules, const struct tree *tree, struct strvec *notes, struct err *err)
 {
-	struct maker m = {.policy = policy, .tree = tree, .notes = notes, .err = err};
+	struct maker m = {.rules = rules, .tree = tree, .notes = notes, .err = err};
 	int rc = resolve_rules(&m);
 
 	if (rc == 0)
@@ -806,7 +808,7 @@ struct place *places_make(
 		rc = place_rules(&m);
 	if (rc == 0)
 		look_below(m.root);
-	for (size_t i = 0; i < policy->n_rules; i++) {
+	for (size_t i = 0; i < rules->n; i++) {
 		target_clear(&m.targets[i]);
 		free(m.ats[i]);
 	}

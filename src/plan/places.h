@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "plan/glob.h"
 #include "plan/tree.h"
 #include "policy/policy.h"
 
@@ -40,8 +41,8 @@ struct place {
 
 /* The place of "/", with all others below it; to be freed with place_free. NULL with ERR_PLAN,
  * err->at naming the rule. Says in notes what is not enforced. */
-struct place *places_make(const struct policy *policy, const struct tree *tree,
-	struct strvec *notes, struct err *err);
+struct place *places_make(
+	const struct rules *rules, const struct tree *tree, struct strvec *notes, struct err *err);
 void place_free(struct place *place);
 
 /* Says that a protected name is missing where the command could make it. */

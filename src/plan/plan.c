@@ -490,7 +490,9 @@ int plan_make(struct plan *plan, const struct policy *policy, const struct tree 
 		return err_hint(err, "change to another one, or say --chdir DIR");
 	}
 	plan->cwd = xstrdup(cwd);
-	root = places_make(policy, tree, &plan->notes, err);
+	if (rules_make(&plan->rules, policy, tree, &plan->notes, err) < 0)
+		return -1;
+	root = places_make(&plan->rules, tree, &plan->notes, err);
 	if (!root)
 		return -1;
 	rc = emit_root(&p, root);
@@ -510,6 +512,7 @@ void plan_clear(struct plan *plan)
 		free(plan->ops[i].dest);
 	}
 	free(plan->ops);
+	rules_clear(&plan->rules);
 	free(plan->cwd);
 	strvec_clear(&plan->notes);
 	*plan = (struct plan){0};

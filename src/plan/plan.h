@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "plan/glob.h"
 #include "plan/tree.h"
 #include "policy/policy.h"
 
@@ -43,12 +44,13 @@ struct op {
 	const char *data; /* FILE: borrowed from the rule */
 	size_t data_len;
 	bool scaffold; /* DENY_DIR: made as a directory of the scaffold, no mount of its own */
-	const struct rule *why; /* never NULL; borrowed from the policy */
+	const struct rule *why; /* never NULL; borrowed from the plan's rules */
 };
 
 /* Owned by the caller; borrows from the policy, which must outlive it. */
 struct plan {
-	struct op *ops; /* later covers earlier */
+	struct rules rules; /* the policy's, with what patterns match */
+	struct op *ops;     /* later covers earlier */
 	size_t n, alloc;
 	char *cwd;           /* the command's working directory, a normal sandbox path */
 	enum proc_mode proc; /* as requested */

@@ -24,6 +24,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,8 @@ struct proof {
 	const struct policy *policy;
 	const struct tree *tree;
 	struct view view, host;
+	struct rule **rules; /* the policy's, copied, with each pattern's matches in its place */
+	size_t n_rules, alloc_rules;
 	struct claim *claims;
 	size_t n_claims;
 	struct claim **aliases; /* what claims come to at other names of their objects */
@@ -716,28 +719,360 @@ static int replay(struct view *view, const struct plan *plan, struct err *err)
 	return 0;
 }
 
+/* Patterns: own walk, own matching; what the planner has found is not looked at */
+
+/* The length of the first component of a path or pattern that begins with a slash. */
+static size_t part_length(const char *path)
+{
+	return 1 + strcspn(path + 1, "/");
+}
+
+static bool is_any(const char *pattern)
+{
+	return strncmp(pattern, "/**", part_length(pattern)) == 0 && part_length(pattern) == 3;
+}
+
+/* Whether a pattern's first component matches names of their own choice. */
+static bool is_wild(const char *pattern)
+{
+	for (size_t i = 1; i < part_length(pattern); i++) {
+		if (strchr("*?[", pattern[i]))
+			return true;
+		i += pattern[i] == '\\';
+	}
+	return false;
+}
+
+/* The first component of a pattern without its backslashes, with a slash before it. */
+static char *plain_part(const char *pattern)
+{
+	char *plain = xcalloc(part_length(pattern) + 1, 1), *out = plain;
+
+	for (size_t i = 0; i < part_length(pattern); i++) {
+		i += pattern[i] == '\\' && i + 1 < part_length(pattern);
+		*out++ = pattern[i];
+	}
+	return plain;
+}
+
+static bool part_matches(const char *pattern, const char *path)
+{
+	CLEANUP_FREE char *part = xstrndup(pattern + 1, part_length(pattern) - 1);
+	CLEANUP_FREE char *name = xstrndup(path + 1, part_length(path) - 1);
+
+	return fnmatch(part, name, 0) == 0;
+}
+
+/* Whether a path matches a pattern, both from here on; `begins`: whether something below it could.
+ * "**" stands for the path's last name only if that is a directory. */
+static bool matches(const char *pattern, const char *path, bool directory, bool begins)
+{
+	if (!*path && begins)
+		return *pattern != '\0';
+	if (!*pattern)
+		return !*path;
+	if (is_any(pattern)) {
+		const char *next = *path ? path + part_length(path) : "";
+
+		return matches(pattern + 3, path, directory, begins) ||
+		       (*path && (*next || directory) && matches(pattern, next, directory, begins));
+	}
+	return *path && part_matches(pattern, path) &&
+	       matches(pattern + part_length(pattern), path + part_length(path), directory, begins);
+}
+
+static void add_rule(struct proof *pr, const struct rule *rule, const char *path)
+{
+	struct rule *copy = xmemdup(rule, sizeof(*rule));
+
+	if (rule->path)
+		copy->path = xstrdup(path);
+	copy->optional |= rule->pattern;
+	GROW(pr->rules, pr->n_rules, pr->alloc_rules);
+	pr->rules[pr->n_rules++] = copy;
+}
+
+/* A host directory on the search, its name in rules, and the patterns that lead below it. */
+struct search {
+	const char *host, *name;
+	const struct rule **patterns;
+	size_t n;
+};
+
+/* The part of a pattern that comes after n components. */
+static const char *pattern_after(const char *pattern, unsigned n)
+{
+	while (n-- && *pattern)
+		pattern += part_length(pattern);
+	return pattern;
+}
+
+static bool needs_list(const struct search *at)
+{
+	for (size_t i = 0; i < at->n; i++) {
+		const char *pattern = at->patterns[i]->path;
+		const char *next = pattern_after(pattern, depth(at->name));
+
+		if (*next && is_wild(next))
+			return true;
+		for (; *pattern; pattern += part_length(pattern))
+			if (is_any(pattern))
+				return true;
+	}
+	return false;
+}
+
+/* Names that patterns spell out. */
+static void plain_names(const struct search *at, struct strvec *names)
+{
+	for (size_t i = 0; i < at->n; i++)
+		for (const char *p = at->patterns[i]->path; *p; p += part_length(p)) {
+			CLEANUP_FREE char *plain = plain_part(p);
+
+			if (!is_wild(p) && !strvec_has(names, plain + 1))
+				strvec_push(names, plain + 1);
+		}
+}
+
+/* The mount of the host's table that a path lies in, and where in its file system. NULL: none. */
+static const struct tree_mount *mount_of(const struct proof *pr, const char *path, char **in_fs)
+{
+	size_t n;
+	const struct tree_mount *mounts = tree_mounts(pr->tree, &n), *own = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (tail(path, mounts[i].at) && (!own || strlen(mounts[i].at) >= strlen(own->at)))
+			own = &mounts[i];
+	if (own)
+		*in_fs = graft(own->root, tail(path, own->at));
+	return own;
+}
+
+/* Whether another mount of the host's table shows an object, or a part of it. */
+static bool has_other_name(const struct proof *pr, const char *path)
+{
+	size_t n;
+	const struct tree_mount *mounts = tree_mounts(pr->tree, &n);
+	CLEANUP_FREE char *in_fs = NULL;
+	const struct tree_mount *own = mount_of(pr, path, &in_fs);
+
+	for (size_t i = 0; own && i < n; i++)
+		if (&mounts[i] != own && mounts[i].dev == own->dev &&
+			(tail(in_fs, mounts[i].root) || tail(mounts[i].root, in_fs)))
+			return true;
+	return false;
+}
+
+/* Whether a directory need not be searched: a pattern denies it, and nothing below can be shown. */
+static bool is_closed(const struct proof *pr, const char *host, const char *name)
+{
+	bool denied = false;
+
+	for (size_t i = 0; i < pr->policy->n_rules; i++) {
+		const struct rule *rule = &pr->policy->rules[i];
+
+		if (rule->pattern && rule->access != ACCESS_DENY)
+			return false;
+		denied |= rule->pattern && matches(rule->path, name, true, false);
+	}
+	for (size_t i = 0; denied && i < pr->policy->n_rules; i++) {
+		const struct rule *rule = &pr->policy->rules[i];
+		CLEANUP_STRVEC struct strvec links = {0};
+		CLEANUP_FREE char *end = NULL;
+
+		if (rule->pattern)
+			continue;
+		walk(&pr->host, rule_place(rule), &links, &end);
+		if (tail(rule_place(rule), name) || tail(end, name) || tail(end, host))
+			return false;
+		if (!rule->at)
+			continue;
+		strvec_clear(&links);
+		free(end);
+		walk(&pr->host, rule->path ? rule->path : "/", &links, &end);
+		if (tail(end, name) || tail(end, host))
+			return false;
+	}
+	return denied && !has_other_name(pr, host);
+}
+
+static void search(struct proof *pr, const struct search *at);
+
+static void search_name(
+	struct proof *pr, const struct search *at, const char *entry_name, bool listed)
+{
+	CLEANUP_FREE char *host = entry(at->host, entry_name, strlen(entry_name));
+	CLEANUP_FREE char *name = entry(at->name, entry_name, strlen(entry_name));
+	CLEANUP_FREE const struct rule **leading = xcalloc(at->n, sizeof(*leading));
+	struct search below = {host, name, leading, 0};
+	struct tree_stat st;
+	bool there, directory;
+
+	for (size_t i = 0; i < at->n; i++)
+		if (matches(at->patterns[i]->path, name, true, true) ||
+			matches(at->patterns[i]->path, name, true, false))
+			leading[below.n++] = at->patterns[i];
+	if (!below.n)
+		return;
+	there = tree_lstat(pr->tree, host, &st) == 0;
+	directory = there && st.kind == TREE_DIR;
+	if (!there && !listed)
+		return;
+	below.n = 0;
+	for (size_t i = 0; i < at->n; i++) {
+		const struct rule *rule = at->patterns[i];
+		bool own = tail(name, "/proc") || tail(name, "/dev") || strcmp(name, "/tmp") == 0;
+
+		if (!own && matches(rule->path, name, directory, false))
+			add_rule(pr, rule, name);
+		if (directory && matches(rule->path, name, true, true))
+			leading[below.n++] = rule;
+	}
+	if (below.n && !is_closed(pr, host, name))
+		search(pr, &below);
+}
+
+static void search(struct proof *pr, const struct search *at)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+	bool listed;
+
+	if (tail(at->host, "/proc") || tail(at->host, "/dev"))
+		return;
+	listed = needs_list(at) && tree_list(pr->tree, at->host, &names) == 0;
+	if (!listed) {
+		strvec_clear(&names);
+		plain_names(at, &names);
+	}
+	for (size_t i = 0; i < names.n; i++)
+		search_name(pr, at, names.v[i], listed);
+}
+
+/* The directory that a pattern names before it becomes one. */
+static char *plain_start(const char *pattern)
+{
+	char *start = xstrdup("");
+
+	for (; *pattern && !is_wild(pattern); pattern += part_length(pattern)) {
+		CLEANUP_FREE char *part = plain_part(pattern);
+		char *longer = xasprintf("%s%s", start, part);
+
+		free(start);
+		start = longer;
+	}
+	if (*start)
+		return start;
+	free(start);
+	return xstrdup("/");
+}
+
+/* Searches for all patterns that begin in the same directory as the first. */
+static void search_from(struct proof *pr, const char *start)
+{
+	CLEANUP_FREE const struct rule **patterns = xcalloc(pr->policy->n_rules, sizeof(*patterns));
+	CLEANUP_STRVEC struct strvec links = {0};
+	CLEANUP_FREE char *host = NULL;
+	struct search at = {NULL, start, patterns, 0};
+
+	if (walk(&pr->host, start, &links, &host) != 0)
+		return;
+	at.host = host;
+	for (size_t i = 0; i < pr->policy->n_rules; i++) {
+		const struct rule *rule = &pr->policy->rules[i];
+		CLEANUP_FREE char *own = rule->pattern ? plain_start(rule->path) : NULL;
+
+		if (!own || strcmp(own, start) != 0)
+			continue;
+		patterns[at.n++] = rule;
+		if (start[1] && strcmp(start, "/tmp") != 0 &&
+			matches(rule->path, start, true, false))
+			add_rule(pr, rule, start);
+	}
+	if (!is_closed(pr, host, start))
+		search(pr, &at);
+}
+
+/* By path; of one path the rule that holds first: of the latest layer, then one without a pattern,
+ * then the lowest access. */
+static int rule_order(const void *a, const void *b)
+{
+	const struct rule *x = *(struct rule *const *)a, *y = *(struct rule *const *)b;
+	int order = strcmp(rule_place(x), rule_place(y));
+
+	if (order)
+		return order;
+	if (x->origin.layer != y->origin.layer)
+		return x->origin.layer > y->origin.layer ? -1 : 1;
+	if (x->pattern != y->pattern)
+		return x->pattern ? 1 : -1;
+	if (x->access != y->access)
+		return x->access < y->access ? -1 : 1;
+	return (int)x->mask - (int)y->mask;
+}
+
+/* A denied object, and what is shown at its place. */
+static bool stand_together(const struct rule *a, const struct rule *b)
+{
+	return (a->at && !b->at && b->access == ACCESS_DENY) ||
+	       (b->at && !a->at && a->access == ACCESS_DENY);
+}
+
+/* Takes out the matches, and the rules without a pattern, that others stand in place of. */
+static void drop_replaced(struct proof *pr)
+{
+	CLEANUP_FREE bool *replaced = xcalloc(pr->n_rules, sizeof(*replaced));
+	size_t kept = 0;
+
+	if (pr->n_rules)
+		qsort(pr->rules, pr->n_rules, sizeof(*pr->rules), rule_order);
+	for (size_t i = 0; i < pr->n_rules; i++)
+		for (size_t j = i;
+			j-- > 0 && strcmp(rule_place(pr->rules[j]), rule_place(pr->rules[i])) == 0;)
+			replaced[i] |= (pr->rules[i]->pattern || pr->rules[j]->pattern) &&
+				       !stand_together(pr->rules[i], pr->rules[j]);
+	for (size_t i = 0; i < pr->n_rules; i++) {
+		if (replaced[i]) {
+			free(pr->rules[i]->path);
+			free(pr->rules[i]);
+		} else {
+			pr->rules[kept++] = pr->rules[i];
+		}
+	}
+	pr->n_rules = kept;
+}
+
+static void make_rules(struct proof *pr)
+{
+	CLEANUP_STRVEC struct strvec starts = {0};
+
+	for (size_t i = 0; i < pr->policy->n_rules; i++) {
+		const struct rule *rule = &pr->policy->rules[i];
+		CLEANUP_FREE char *start = rule->pattern ? plain_start(rule->path) : NULL;
+
+		if (!start)
+			add_rule(pr, rule, rule->path);
+		else if (!strvec_has(&starts, start))
+			strvec_push(&starts, start);
+	}
+	for (size_t i = 0; i < starts.n; i++)
+		search_from(pr, starts.v[i]);
+	drop_replaced(pr);
+}
+
 /* Claims: which rule stands where */
 
-/* Whether the policy may make a host path writable: by the deepest rule, no matter how the rule got
- * there (of two at one path the higher), or by a mount. */
+/* Whether some rule makes a host path writable, even if another takes that back: a link there must
+ * not raise anything. */
 static bool may_be_written(const struct proof *pr, const char *path)
 {
-	const struct claim *deepest = NULL;
-
 	for (size_t i = 0; i < pr->n_claims; i++) {
 		const struct claim *c = &pr->claims[i];
 
-		if (!c->object || !tail(path, c->object))
-			continue;
-		if (c->rule->kind == RULE_MOUNT && c->rule->access == ACCESS_WRITE)
+		if ((c->rule->kind == RULE_PATH || c->rule->kind == RULE_MOUNT) &&
+			c->rule->access == ACCESS_WRITE && tail(path, c->object))
 			return true;
-		if (c->rule->kind != RULE_PATH)
-			continue;
-		if (!deepest || strlen(c->object) > strlen(deepest->object) ||
-			(strcmp(c->object, deepest->object) == 0 && c->access > deepest->access))
-			deepest = c;
 	}
-	return deepest && deepest->rule->access == ACCESS_WRITE;
+	return false;
 }
 
 /* Whether a link of the host's lies in a directory that only root can change, from inside too. */
@@ -871,11 +1206,12 @@ static int stand_at(struct proof *pr, struct claim *c)
 
 static int make_claims(struct proof *pr)
 {
-	pr->claims = xcalloc(pr->policy->n_rules, sizeof(*pr->claims));
-	for (; pr->n_claims < pr->policy->n_rules; pr->n_claims++) {
+	make_rules(pr);
+	pr->claims = xcalloc(pr->n_rules, sizeof(*pr->claims));
+	for (; pr->n_claims < pr->n_rules; pr->n_claims++) {
 		struct claim *c = &pr->claims[pr->n_claims];
 
-		c->rule = &pr->policy->rules[pr->n_claims];
+		c->rule = pr->rules[pr->n_claims];
 		c->access = c->rule->access;
 		if (claim_resolve(pr, c) < 0) {
 			pr->n_claims++;
@@ -922,16 +1258,12 @@ static void stand_alias(struct proof *pr, const struct claim *c, const char *par
 static void stand_aliases(struct proof *pr, const struct claim *c)
 {
 	size_t n;
-	const struct tree_mount *mounts = tree_mounts(pr->tree, &n), *own = NULL;
+	const struct tree_mount *mounts = tree_mounts(pr->tree, &n);
 	CLEANUP_FREE char *in_fs = NULL;
+	const struct tree_mount *own = mount_of(pr, c->object, &in_fs);
 
-	for (size_t i = 0; i < n; i++)
-		if (tail(c->object, mounts[i].at) &&
-			(!own || strlen(mounts[i].at) >= strlen(own->at)))
-			own = &mounts[i];
 	if (!own)
 		return;
-	in_fs = graft(own->root, tail(c->object, own->at));
 	for (size_t i = 0; i < n; i++) {
 		const struct tree_mount *m = &mounts[i];
 		const char *above = tail(in_fs, m->root), *below = tail(m->root, in_fs);
@@ -1552,6 +1884,11 @@ int proof_check(const struct plan *plan, const struct policy *policy, const stru
 		free(pr.aliases[i]);
 	}
 	free(pr.aliases);
+	for (size_t i = 0; i < pr.n_rules; i++) {
+		free(pr.rules[i]->path);
+		free(pr.rules[i]);
+	}
+	free(pr.rules);
 	view_clear(&pr.view);
 	view_clear(&pr.host);
 	return result;

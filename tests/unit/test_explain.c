@@ -267,7 +267,7 @@ static const struct fate_row fates[] = {
 
 static const struct rule_fate *fate_at(const struct explainer *e, const char *pointer)
 {
-	for (size_t i = 0; i < e->policy->n_rules; i++)
+	for (size_t i = 0; i < e->plan->rules.n; i++)
 		if (strcmp(e->rules[i].rule->origin.pointer, pointer) == 0)
 			return &e->rules[i];
 	return NULL;

@@ -106,19 +106,42 @@ static char *some_path(const struct strvec *paths)
 	return paths->n && pick(5) ? xstrdup(paths->v[pick((unsigned)paths->n)]) : random_path();
 }
 
-struct rules {
+/* A path with some of its names, the first excepted, made into patterns. */
+static char *some_pattern(const struct strvec *paths)
+{
+	static const char *const wild[] = {"*", "?", "a*", "[ab]", "**", "**"};
+	CLEANUP_FREE char *path = some_path(paths);
+	char *pattern = xstrdup("");
+	bool first = true;
+
+	for (const char *p = path + 1; *p; p += strspn(p, "/")) {
+		size_t len = strcspn(p, "/");
+		bool keep = first || pick(2);
+		char *longer = xasprintf(
+			"%s/%.*s", pattern, keep ? (int)len : 99, keep ? p : wild[pick(6)]);
+
+		free(pattern);
+		pattern = longer;
+		first = false;
+		p += len;
+	}
+	return pattern;
+}
+
+struct random_rules {
 	struct strvec read, write, deny, mounts;
 	bool root_read;
 };
 
-static void random_rules(struct rules *rules, const struct strvec *paths)
+static void random_rules(struct random_rules *rules, const struct strvec *paths)
 {
 	CLEANUP_STRVEC struct strvec used = {0};
 
 	rules->root_read = pick(2);
 	for (unsigned n = 1 + pick(7); n > 0; n--) {
-		CLEANUP_FREE char *path = some_path(paths);
 		unsigned kind = pick(10);
+		bool pattern = kind < 8 && pick(4) == 0;
+		CLEANUP_FREE char *path = pattern ? some_pattern(paths) : some_path(paths);
 		struct strvec *list = kind < 4   ? &rules->deny
 				      : kind < 6 ? &rules->read
 						 : &rules->write;
@@ -148,7 +171,7 @@ static void print_list(FILE *out, const char *key, const struct strvec *list, bo
 	putc(']', out);
 }
 
-static char *policy_text(const struct rules *rules, bool backwards)
+static char *policy_text(const struct random_rules *rules, bool backwards)
 {
 	char *text = NULL;
 	size_t size;
@@ -252,8 +275,9 @@ static bool mounts_stand(const struct planned *p)
 	return true;
 }
 
-/* One more deny at a random path: no path may be reached further than before. */
-static void add_deny(struct rules *rules, const struct tree *tree, const char *tree_text,
+/* One more deny at a random path: no path may be reached further than before. (One more pattern may
+ * close a directory before the walk finds a link in it, and what that leads to is then not denied.) */
+static void add_deny(struct random_rules *rules, const struct tree *tree, const char *tree_text,
 	const struct strvec *paths, const struct planned *before)
 {
 	CLEANUP_FREE char *denied = some_path(paths);
@@ -277,7 +301,7 @@ static void one_round(void)
 	CLEANUP_STRVEC struct strvec paths = {0};
 	CLEANUP_FREE char *tree_text = random_tree(&paths);
 	struct tree *tree = faketree_parse(tree_text);
-	struct rules rules = {0};
+	struct random_rules rules = {0};
 	CLEANUP_FREE char *forwards = NULL;
 	CLEANUP_FREE char *backwards = NULL;
 	struct planned first, second;
