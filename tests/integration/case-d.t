@@ -18,6 +18,11 @@ sub shown {
 	return $_[0] =~ s/[^ -~]/?/gr;
 }
 
+# A name as a path of a policy has it.
+sub escaped {
+	return $_[0] =~ s/([*?\[\\])/\\$1/gr;
+}
+
 sub decoded {
 	return map { Encode::decode('UTF-8', "$_") } @_;
 }
@@ -27,21 +32,22 @@ case d01 => 'each odd name can be written to, protected and denied, and only it'
 	for my $name (@names) {
 		folder($who, "$dir/$name");
 		put($who, "$dir/$name/$_/f", 'f') for 'sub', 'deny';
-		promises($who, [policy($who, {}), "--write=$dir/$name", "--read=$dir/$name/sub", "--deny=$dir/$name/deny"],
+		my $path = "$dir/" . escaped($name);
+		promises($who, [policy($who, {}), "--write=$path", "--read=$path/sub", "--deny=$path/deny"],
 			[make => "$dir/$name/t", 'ok', shown("$name: as options: writable")],
 			[create => "$dir/t", 'EROFS', shown("$name: as options: nothing beside it")],
 			[write => "$dir/$name/sub/f", 'EROFS', shown("$name: as options: what is protected in it is")],
 			[read => "$dir/$name/deny/f", 'EACCES', shown("$name: as options: what is denied in it is")]);
 		ok(unlink("$dir/$name/t"), shown("$who->{name}: $name: it is on the host"));
 	}
-	promises($who, [policy($who, {write => [decoded(map { "$dir/$_" } @names)]})],
+	promises($who, [policy($who, {write => [decoded(map { "$dir/" . escaped($_) } @names)]})],
 		map { [create => "$dir/$_/t", 'ok', shown("$_: in a policy: writable")] } @names);
 };
 
-case d01 => 'what looks like a pattern is a name', sub {
+case d01 => 'what looks like a pattern is a name behind a backslash', sub {
 	my ($who, $dir) = @_;
 	tree($who, $dir, map { "$_ = f" } '[id]', 'i', 'd', '*', 'x', '?', 'y');
-	promises($who, [policy($who, {deny => ["$dir/[id]"]}), '--deny', "$dir/?"],
+	promises($who, [policy($who, {deny => ["$dir/\\[id]"]}), '--deny', "$dir/\\?"],
 		[read => "$dir/[id]", 'EACCES', '[id] is denied'],
 		[read => "$dir/i", 'ok', 'i is not'],
 		[read => "$dir/d", 'ok', 'd is not'],
@@ -59,10 +65,10 @@ case d01 => 'file systems mounted at odd names stay read-only, and can be made w
 	}
 	promises($who, [policy($who, {})],
 		map { [create => "$dir/$_/x", 'EROFS', shown("$_: not writable")] } @names, $bad);
-	promises($who, [policy($who, {write => [$dir]}), "--read=$dir/$_"],
+	promises($who, [policy($who, {write => [$dir]}), "--read=$dir/" . escaped($_)],
 		[create => "$dir/$_/x", 'EROFS', shown("$_: not writable inside what is")])
 		for @names;
-	promises($who, [policy($who, {}), map { "--write=$dir/$_" } @names],
+	promises($who, [policy($who, {}), map { "--write=$dir/" . escaped($_) } @names],
 		(map { [create => "$dir/$_/x", 'ok', shown("$_: writable where a rule says so")] } @names),
 		[create => "$dir/$bad/x", 'EROFS', 'and nowhere else']);
 };
