@@ -51,15 +51,22 @@ sub finish {
 	return $? & 127 ? -($? & 127) : $? >> 8;
 }
 
-# The processes whose command line holds text (or, of a probe's trial, that of its command), once they have had time
-# to go: what is left after ten seconds.
+# The session of a process. What sbx-exec starts stays in its own, but for what runs inside.
+sub session {
+	my ($pid) = @_;
+	return (split ' ', (slurp("/proc/$pid/stat") // '') =~ s/.*\) //sr)[3] // 0;
+}
+
+# The processes whose command line holds text, and probes' trials of this test, once they have had time to go: what is
+# left after ten seconds.
 sub left {
 	my ($text) = @_;
 	my @left;
 	for (1 .. 100) {
 		@left = grep {
 			my $line = slurp($_) // '';
-			(index($line, $text) >= 0 || $line =~ m{^bwrap\0--args\0\d+\0--\0/nothing\0$}) && !m{^/proc/$$/};
+			my ($pid) = m{(\d+)};
+			(index($line, $text) >= 0 || ($line =~ m{^bwrap\0--args\0\d+\0--\0/nothing\0$} && session($pid) == session($$))) && $pid != $$;
 		} glob '/proc/[0-9]*/cmdline';
 		last if !@left;
 		select undef, undef, undef, 0.1;

@@ -269,7 +269,7 @@ static void test_help(void)
 	static const char *const exec[] = {
 		"sbx-exec [options]", "--report FILE|fd:N", "--pass-fd N"};
 	static const char *const both[] = {"-p, --policy NAME|FILE", "--read PATH", "--write PATH",
-		"--deny PATH", "--bind FROM:AT[:ro]", "--tmpfs AT[:SIZE]", "--device PATH",
+		"--deny PATH", "--bind FROM:AT[:ro|:rw]", "--tmpfs AT[:SIZE]", "--device PATH",
 		"--proc MODE", "--net MODE", "--env NAME=VALUE", "--inherit NAME", "--chdir DIR",
 		"--hostname NAME", "--timeout TIME", "--bwrap PATH", "--help", "--version",
 		"\nPolicy\n"};
