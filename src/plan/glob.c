@@ -152,8 +152,8 @@ static int accept(struct walker *w, const struct states *states, const struct di
 	return 0;
 }
 
-/* Whether something at or below a denied directory may be shown all the same: by its own name, or by
- * another that the host's mount table gives it. */
+/* Whether something at or below a denied directory may be shown all the same: by its own name,
+ * or by another that the host's mount table gives it. */
 static bool may_show_below(const struct walker *w, const struct dir *dir)
 {
 	CLEANUP_STRVEC struct strvec aliases = {0};

@@ -44,7 +44,8 @@ struct rules {
 /* 0, or -1 with the rule's place in err->at: ERR_PLAN when a limit is reached, ERR_POLICY when a
  * match contradicts a final rule, or would make writable what must not be. Says in notes which
  * patterns match nothing or not the name that they are spelled like, which directories could not
- * be listed, and of which patterns the command can make further names. To be cleared by the caller in any case. */
+ * be listed, and of which patterns the command can make further names. To be cleared by the
+ * caller in any case. */
 int rules_make(struct rules *rules, const struct policy *policy, const struct tree *tree,
 	struct strvec *notes, struct err *err);
 void rules_clear(struct rules *rules);

@@ -18,6 +18,7 @@
 #include "plan/resolve.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,8 +148,10 @@ static int err_missing(const struct maker *m, const struct rule *rule, const str
 {
 	err_set(m->err, ERR_PLAN, "%s does not exist%s%s", rule->path,
 		t->n_hops ? ": it leads to " : "", t->n_hops ? t->path : "");
-	err_hint(
-		m->err, "create it, drop the rule, or mark it {\"path\": ..., \"optional\": true}");
+	err_hint(m->err, strcmp(rule->origin.file, "command line") == 0
+				 ? "create it, or leave the option out"
+				 : "create it, drop the rule, or mark it {\"path\": ..., "
+				   "\"optional\": true}");
 	return err_rule(m->err, rule);
 }
 
@@ -162,8 +165,8 @@ static int err_loop(const struct maker *m, const struct rule *rule, const struct
 	return err_rule(m->err, rule);
 }
 
-/* Whether a protection leads through a link that the command of an earlier run could have made. It then
- * protects what it can and raises nothing, and nobody is kept from running by it. */
+/* Whether a protection leads through a link that the command of an earlier run could have made.
+ * It then protects what it can and raises nothing, and nobody is kept from running by it. */
 static bool is_planted(const struct maker *m, const struct rule *rule, const struct target *t)
 {
 	return rule->kind == RULE_PATH && rule->access != ACCESS_WRITE &&
@@ -611,7 +614,8 @@ static int resolve_rules(struct maker *m)
 	return 0;
 }
 
-/* What is denied, or kept from being written, is so under its other names in the host's mount table. */
+/* What is denied, or kept from being written, is so under its other names in the host's mount
+ * table. */
 static void label_aliases(struct maker *m)
 {
 	size_t n = m->n_labels;
@@ -657,6 +661,20 @@ static int check_ats(struct maker *m)
 	return 0;
 }
 
+/* A protected file may have other names on its file system, which nobody can find without a
+ * search. */
+static void note_hard_links(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	if (rule->kind == RULE_PATH && !t->error && !t->into_proc && t->st.kind == TREE_FILE &&
+		t->st.nlink > 1 &&
+		(rule->access == ACCESS_DENY ||
+			(rule->access == ACCESS_READ &&
+				deciding_label(m, t->path, true)->access == ACCESS_WRITE)))
+		strvec_pushf(m->notes,
+			"%s has %ju names (hard links): the others are not looked for", t->path,
+			(uintmax_t)t->st.nlink);
+}
+
 /* Step 2: what is missing, what came through links, and what may not be shown. */
 static int label_rules(struct maker *m)
 {
@@ -676,6 +694,7 @@ static int label_rules(struct maker *m)
 			continue;
 		if (is_planted(m, rule, t))
 			note_planted(m, rule);
+		note_hard_links(m, rule, t);
 		if (t->error)
 			counts = missing_rule(m, rule, t);
 		else if (!t->into_proc && !is_planted(m, rule, t))

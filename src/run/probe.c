@@ -334,7 +334,8 @@ int probe_run(struct probe *probe, const struct probe_request *request, struct s
 	char said[512] = "";
 	char self[32] = "";
 
-	/* Processes are named by their files in /proc here; in another namespace's they would be others. */
+	/* Processes are named by their files in /proc here; in another namespace's they would be
+	 * others. */
 	if (readlink("/proc/self", self, sizeof(self) - 1) < 0 ||
 		strtol(self, NULL, 10) != getpid()) {
 		err_set(err, ERR_PROBE,

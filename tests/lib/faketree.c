@@ -223,7 +223,7 @@ static bool parse_line(struct fake *fake, char *line)
 		{'p', TREE_FIFO}, {'c', TREE_CHAR}, {'b', TREE_BLOCK}, {'!', TREE_DIR},
 		{'a', TREE_DIR}};
 	char path[4096], rest[4096] = "";
-	unsigned mode, uid, gid, major_no, minor_no;
+	unsigned mode, uid, gid, nlink, major_no, minor_no;
 	struct entry *e = NULL;
 	char *content;
 
@@ -256,11 +256,13 @@ static bool parse_line(struct fake *fake, char *line)
 	} else if (sscanf(rest, "%u:%u", &major_no, &minor_no) == 2) {
 		e->st.rdev = makedev(major_no, minor_no);
 	} else {
-		int n = sscanf(rest, "%o %u %u", &mode, &uid, &gid);
+		int n = sscanf(rest, "%o %u %u %u", &mode, &uid, &gid, &nlink);
 
 		if (n >= 1)
 			e->st.mode = mode;
-		if (n == 3) {
+		if (n == 4)
+			e->st.nlink = nlink;
+		if (n >= 3) {
 			e->st.uid = uid;
 			e->st.gid = gid;
 		}

@@ -1,6 +1,7 @@
 /*
  * A tree made from text, for tests that must not depend on the machine. One object a line, "#"
- * begins a comment, ids and modes may be left out (0 0, 0755 for directories, 0644 for the rest):
+ * begins a comment; ids, modes and the number of hard links may be left out (0 0, 0755 for
+ * directories, 0644 for the rest, 1):
  *
  *   d /etc 0755 0 0            directory (parents are made when missing)
  *   f /etc/passwd 0644 0 0 =x  file; what follows "=" is its content (\n is a newline)
