@@ -54,8 +54,8 @@ struct rule {
 	enum access access; /* ROOT, PATH, MOUNT; TMPFS: write, or read for a sealed one */
 	char *path;         /* ROOT, PATH, MOUNT (source), DEVICE: normal host path; else NULL */
 	char *at;           /* MOUNT, TMPFS, FILE, PROC, DEV: normal sandbox path; else NULL */
-	bool pattern;       /* PATH: path is a pattern (policy/value.h) with what "~", "./" ... stand
-			       for escaped; plan/glob.h puts what it matches in its place */
+	bool pattern;       /* PATH: path is a pattern (policy/value.h), what "~", "./" ... stand for
+			       escaped; plan/glob.h puts what it matches in its place */
 	char *spelled;      /* the host path before ".." was taken out, when it has one; else NULL:
 			       the planner checks that no link makes the two differ */
 	char *name;         /* for "off"; NULL = none */
@@ -65,7 +65,7 @@ struct rule {
 	uint64_t size;      /* TMPFS: bytes; 0 = the default */
 	enum mask mask;     /* PATH with ACCESS_DENY */
 	bool optional;      /* PATH, MOUNT, DEVICE: may be missing on the host */
-	bool final;         /* PATH: no later layer raises access at or below path or mounts from it */
+	bool final;         /* PATH: no later layer raises access in path, or mounts from it */
 	bool relative;      /* written as "./..." */
 	struct strvec grants; /* final: normal host paths below path that later layers may use */
 	struct origin origin;
@@ -104,13 +104,13 @@ struct policy {
 	enum stdio_mode stdio;
 	uint64_t wall_ms;            /* 0 = no limit */
 	struct strvec own;           /* normal paths of sbx's own files, which nothing may make
-					writable: of what patterns match the planner has to see to it */
+					writable: for what patterns match the planner sees to it */
 };
 
 /* What "~", "./" and names of policies mean for one caller. Borrowed strings. */
 struct policy_context {
 	const char *home;        /* absolute; NULL = unknown: "~" is then an error */
-	const char *home_real;   /* home with its links followed; NULL = the same. For refusing "./" in
+	const char *home_real;   /* home with its links followed; NULL = the same. To refuse "./" in
 				    it: cwd never has links */
 	const char *cwd;         /* absolute, canonical; NULL = unknown: "./" is then an error */
 	const char *config_home; /* $XDG_CONFIG_HOME, or NULL: ~/.config */
