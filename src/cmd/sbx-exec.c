@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "cmd/options.h"
 #include "cmd/prepare.h"
+#include "plan/alias.h"
 #include "plan/bwrap.h"
 #include "plan/command.h"
 #include "plan/proof.h"
@@ -122,8 +123,8 @@ static void restore_capabilities(void)
 	syscall(SYS_capset, &header, data);
 }
 
-/* Whether the plan lets the command write a host directory. */
-static bool lets_write(const struct exec *e, const char *dir)
+/* Whether the plan lets the command write a host directory by this name. */
+static bool lets_write_name(const struct exec *e, const char *dir)
 {
 	const struct plan *plan = &e->prepared.plan;
 
@@ -145,6 +146,20 @@ static bool lets_write(const struct exec *e, const char *dir)
 			return true;
 	}
 	return false;
+}
+
+/* Whether the plan lets the command write a host directory, by any name in the host's mount
+ * table. */
+static bool lets_write(const struct exec *e, const char *dir)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+	bool writable = false;
+
+	strvec_push(&names, dir);
+	find_aliases(e->prepared.tree, dir, &names);
+	for (size_t i = 0; i < names.n; i++)
+		writable = writable || lets_write_name(e, names.v[i]);
+	return writable;
 }
 
 /* What the command could replace must not be trusted: the report's place, and the bwrap of the

@@ -204,12 +204,13 @@ static int emit_opened(
 		const char *name = order > 0 ? kid_name : names.v[n];
 		CLEANUP_FREE char *source = path_join(host, name);
 		CLEANUP_FREE char *dest = path_join(place->path, name);
+		/* The host's own are shown by no rule, whatever rules speak of what is in them. */
+		bool never = strcmp(source, "/proc") == 0 || strcmp(source, "/dev") == 0;
+		struct under under = {true, order || never ? NULL : source, ACCESS_READ, why};
 
-		if (order < 0 && strcmp(source, "/proc") != 0 && strcmp(source, "/dev") != 0)
+		if (order < 0 && !never)
 			emit_entry(p, dest, source, why);
-		if (order >= 0 &&
-			emit(p, kid,
-				&(struct under){true, order ? NULL : source, ACCESS_READ, why}) < 0)
+		if (order >= 0 && emit(p, kid, &under) < 0)
 			return -1;
 		n += order <= 0;
 		k += order >= 0;

@@ -1,6 +1,7 @@
 #include "plan/tree.h"
 
 #include "base/mem.h"
+#include "base/open.h"
 #include "base/path.h"
 
 #include <dirent.h>
@@ -8,7 +9,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <linux/openat2.h>
 #include <search.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,21 +49,6 @@ const char *tree_kind_name(enum tree_kind kind)
 	return names[kind];
 }
 
-/* Opens without following any link. A link at the end is opened itself with O_PATH | O_NOFOLLOW. */
-static int open_exact(const char *path, int flags)
-{
-	struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW),
-		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
-	};
-	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-
-	if (fd >= 0)
-		return fd;
-	/* A link among the parents; tree.h calls that a parent that is no directory. */
-	return errno == ELOOP ? -ENOTDIR : -errno;
-}
-
 static enum tree_kind kind_of(mode_t mode)
 {
 	switch (mode & S_IFMT) {
@@ -86,7 +71,7 @@ static enum tree_kind kind_of(mode_t mode)
 
 static int look_at(const char *path, struct tree_stat *out)
 {
-	CLEANUP_CLOSE int fd = open_exact(path, O_PATH);
+	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_PATH);
 	struct stat st;
 
 	if (fd < 0)
@@ -133,7 +118,7 @@ static int live_lstat(const struct tree *tree, const char *path, struct tree_sta
 
 static int live_readlink(const struct tree *tree, const char *path, char **target)
 {
-	CLEANUP_CLOSE int fd = open_exact(path, O_PATH);
+	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_PATH);
 	char buf[PATH_MAX];
 	ssize_t n;
 
@@ -151,7 +136,7 @@ static int live_readlink(const struct tree *tree, const char *path, char **targe
 
 static int live_list(const struct tree *tree, const char *path, struct strvec *names)
 {
-	int fd = open_exact(path, O_RDONLY | O_DIRECTORY);
+	int fd = open_exact(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
 	struct dirent *entry;
 	DIR *dir;
 
@@ -175,7 +160,7 @@ static int live_list(const struct tree *tree, const char *path, struct strvec *n
 static ssize_t live_head(const struct tree *tree, const char *path, void *buf, size_t size)
 {
 	/* O_NONBLOCK: the name may have become a FIFO since it was looked at. */
-	CLEANUP_CLOSE int fd = open_exact(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	ssize_t n;
 
@@ -275,7 +260,7 @@ int tree_live_open(const struct tree *tree, const char *path)
 	struct tree_stat planned;
 	struct stat now;
 	int error = tree_lstat(tree, path, &planned);
-	int fd = error ? error : open_exact(path, O_PATH);
+	int fd = error ? error : open_exact(AT_FDCWD, path, O_PATH);
 
 	if (fd < 0)
 		return fd;

@@ -1,11 +1,11 @@
 #include "run/hold.h"
 
 #include "base/mem.h"
+#include "base/open.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,43 +33,32 @@ static void pause_step(void)
 	nanosleep(&(struct timespec){.tv_nsec = STEP_NS}, NULL);
 }
 
-/* The root directory of a process once it is another than ours and read-only, or -errno. */
-static int final_root(pid_t pid)
+int hold_root(pid_t init)
 {
-	CLEANUP_FREE char *path = xasprintf("/proc/%d/root", (int)pid);
+	CLEANUP_FREE char *path = xasprintf("/proc/%d/root", (int)init);
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat ours, root;
+	struct statvfs st;
 
-	if (stat("/", &ours) < 0)
+	if (fd < 0)
 		return -errno;
-	for (int i = 0; i < STEPS; i++) {
-		int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		struct statvfs st;
-
-		if (fd < 0)
-			return -errno;
-		if (fstat(fd, &root) == 0 && root.st_dev != ours.st_dev && fstatvfs(fd, &st) == 0 &&
-			st.f_flag & ST_RDONLY)
-			return fd;
-		close(fd);
-		pause_step();
-	}
-	return -ETIMEDOUT;
+	if (stat("/", &ours) == 0 && fstat(fd, &root) == 0 && root.st_dev != ours.st_dev &&
+		fstatvfs(fd, &st) == 0 && st.f_flag & ST_RDONLY)
+		return fd;
+	close(fd);
+	return -EAGAIN;
 }
 
 /* What is wrong at a place, or NULL. */
 static const char *difference(int root, const struct expected_mount *m)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
-	};
-	CLEANUP_CLOSE int fd = (int)syscall(SYS_openat2, root, m->dest + 1, &how, sizeof(how));
+	CLEANUP_CLOSE int fd = open_exact(root, m->dest + 1, O_PATH);
 	struct statx stx;
 	struct statvfs st;
 	struct stat object;
 
 	if (fd < 0)
-		return errno == ELOOP ? "a link is on the way" : "it is not there";
+		return fd == -ENOTDIR ? "a link is on the way" : "it is not there";
 	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &stx) < 0 || fstatvfs(fd, &st) < 0 ||
 		fstat(fd, &object) < 0)
 		return "it cannot be looked at";
@@ -83,17 +72,8 @@ static const char *difference(int root, const struct expected_mount *m)
 	return NULL;
 }
 
-int hold_verify(pid_t init, const struct expected_mount *mounts, size_t n, struct err *err)
+int hold_verify(int root, const struct expected_mount *mounts, size_t n, struct err *err)
 {
-	CLEANUP_CLOSE int root = final_root(init);
-
-	if (root == -EACCES || root == -EPERM)
-		return 1;
-	if (root == -ENOENT || root == -ESRCH)
-		return 0; /* it has ended: the set-up failed, and how bwrap ends will tell */
-	if (root < 0)
-		return err_set(err, ERR_SETUP,
-			"the sandbox's root did not become what was planned: %s", strerror(-root));
 	for (size_t i = 0; i < n; i++) {
 		const char *what = difference(root, &mounts[i]);
 
@@ -136,16 +116,20 @@ static bool is_clean(pid_t pid)
 	return clean;
 }
 
-/* Waits for a tracee to stop; its status, or -1 when it is gone. */
+/* Waits for a tracee to stop; its status, or -1 when it is gone or does not stop. */
 static int wait_stop(pid_t pid)
 {
-	int status;
-	pid_t got;
+	for (int i = 0; i < STEPS; i++) {
+		int status;
+		pid_t got = waitpid(pid, &status, __WALL | WNOHANG);
 
-	do
-		got = waitpid(pid, &status, __WALL);
-	while (got < 0 && errno == EINTR);
-	return got == pid && WIFSTOPPED(status) ? status : -1;
+		if (got == pid)
+			return WIFSTOPPED(status) ? status : -1;
+		if (got < 0 && errno != EINTR)
+			return -1;
+		pause_step();
+	}
+	return -1;
 }
 
 /* The command's process, stopped before its first step; 0 when pid 1 ended without making one. */
@@ -175,10 +159,10 @@ int hold_gate(pid_t init, struct err *err)
 {
 	pid_t command = await_fork(init);
 
-	/* Without a fork the set-up failed: how bwrap ends will tell. */
+	/* Also when there is no command, or it has been killed: how bwrap ends will tell. */
+	trace(PTRACE_DETACH, init, 0);
 	if (!command)
 		return 0;
-	trace(PTRACE_DETACH, init, 0);
 	for (int i = 0; i < STEPS; i++) {
 		if (is_clean(init)) {
 			trace(PTRACE_DETACH, command, 0);

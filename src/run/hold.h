@@ -26,10 +26,12 @@ struct expected_mount {
 	bool read_only;
 };
 
-/* Waits until the sandbox's pid 1 (its host pid) has its final root, bwrap's last step being to
- * make that read-only, and compares. 0; 1 when this cannot be looked at from here; -1 with
- * ERR_SETUP and the difference. */
-int hold_verify(pid_t init, const struct expected_mount *mounts, size_t n, struct err *err);
+/* The final root directory of the sandbox's pid 1 (its host pid), which bwrap makes read-only as
+ * its last step; -EAGAIN while it is not that yet, or another -errno. To be closed by the
+ * caller. */
+int hold_root(pid_t init);
+/* Compares what stands there with the plan. 0, or -1 with ERR_SETUP and the difference. */
+int hold_verify(int root, const struct expected_mount *mounts, size_t n, struct err *err);
 
 /* Attaches to pid 1 before the command is let go. 0 or -errno (-EPERM: the system forbids it). */
 int hold_attach(pid_t init);

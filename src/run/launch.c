@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,8 +45,8 @@ struct message {
 struct shim {
 	const struct launch_spec *spec;
 	char **argv;
-	int keep[3]; /* args, status, hold */
-	int go[2]; /* parent to shim: a byte when its ids are mapped; end-of-file = it died */
+	int keep[3];    /* args, status, hold */
+	int go[2];      /* parent to shim: a byte when its ids are mapped; end-of-file = it died */
 	int message[2]; /* shim to parent: struct message; closed by exec */
 };
 
@@ -104,7 +105,9 @@ static void guard_sweep(void)
 
 	do {
 		fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-		n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+		if (fd < 0)
+			return; /* nobody to be found: waiting for them could take for ever */
+		n = read(fd, text, sizeof(text) - 1);
 		close(fd);
 		text[n > 0 ? n : 0] = '\0';
 		for (char *p = text, *end; *p; p = end + (*end == ' ')) {
@@ -152,6 +155,25 @@ static _Noreturn void guard(const struct shim *shim)
 	_exit(info.si_status);
 }
 
+/* Makes a file a read-only mount of its own; 0 or -1 with errno. */
+static int mount_read_only(const char *path)
+{
+	static const struct {
+		unsigned long st, ms;
+	} flags[] = {{ST_NOSUID, MS_NOSUID}, {ST_NODEV, MS_NODEV}, {ST_NOEXEC, MS_NOEXEC},
+		{ST_NOATIME, MS_NOATIME}, {ST_NODIRATIME, MS_NODIRATIME},
+		{ST_RELATIME, MS_RELATIME}};
+	unsigned long keep = 0;
+	struct statvfs st;
+
+	if (statvfs(path, &st) < 0 || mount(path, path, NULL, MS_BIND, NULL) < 0)
+		return -1;
+	/* What the mount has been given in a more privileged namespace has to stay. */
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		keep |= st.f_flag & flags[i].st ? flags[i].ms : 0;
+	return mount(NULL, path, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | keep, NULL);
+}
+
 /* What bwrap's own mounts will be made of. */
 static void shim_mounts(const struct shim *shim)
 {
@@ -165,11 +187,11 @@ static void shim_mounts(const struct shim *shim)
 	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		shim_fail(shim, STEP_MOUNTS);
 	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		if ((mount(nodes[i], nodes[i], NULL, MS_BIND, NULL) < 0 ||
-			    mount(NULL, nodes[i], NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) <
-				    0) &&
-			errno != ENOENT)
+		if (mount_read_only(nodes[i]) < 0 && errno != ENOENT)
 			shim_fail(shim, STEP_MOUNTS);
+	/* The same for bwrap itself, which the sandbox's pid 1 shows as /proc/1/exe. */
+	if (mount_read_only(shim->spec->bwrap) < 0)
+		shim_fail(shim, STEP_MOUNTS);
 	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
 	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		shim_fail(shim, STEP_PROC);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* A trial takes some 10 ms; one that takes longer than this hangs. */
@@ -94,11 +95,16 @@ static bool is_of_system(const char *path)
 	CLEANUP_FREE char *at = xstrdup(path);
 
 	for (;;) {
+		struct statvfs fs;
 		struct stat st;
 		char *parent;
+		bool changeable;
 
-		if (stat(at, &st) < 0 || (st.st_uid != 0 && !is_unmapped(st.st_uid)) ||
-			(st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX)))
+		if (stat(at, &st) < 0 || statvfs(at, &fs) < 0)
+			return false;
+		changeable = (st.st_uid != 0 && !is_unmapped(st.st_uid)) ||
+			     (st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX));
+		if (changeable && !(fs.f_flag & ST_RDONLY))
 			return false;
 		if (strcmp(at, "/") == 0)
 			return true;

@@ -77,6 +77,8 @@ struct run {
 	int cancelled; /* the signal */
 	int keyed;     /* INT or QUIT that was passed on last */
 	int64_t keyed_at;
+	int passed; /* the last signal that was passed on and can end the command */
+	pid_t init; /* the sandbox's pid 1, by its pid here; 0 = not known yet */
 	int64_t start, wall_at, kill_at; /* CLOCK_MONOTONIC, ms; NEVER */
 };
 
@@ -119,13 +121,15 @@ static pid_t child_of(pid_t parent)
 }
 
 /* The sandbox's pid 1, by the pid that it has here; 0 = none. */
-static pid_t leader_of(const struct run *run)
+static pid_t leader_of(struct run *run)
 {
-	return run->child.outer ? child_of(run->child.pid) : (pid_t)run->child_pid;
+	if (!run->init)
+		run->init = run->child.outer ? child_of(run->child.pid) : (pid_t)run->child_pid;
+	return run->init;
 }
 
 /* Sends a signal to the command's group; false when there is none yet. */
-static bool signal_command(const struct run *run, int sig)
+static bool signal_command(struct run *run, int sig)
 {
 	pid_t leader;
 
@@ -133,7 +137,11 @@ static bool signal_command(const struct run *run, int sig)
 		return false;
 	leader = leader_of(run);
 	/* Before its setsid it is still in bwrap's group. */
-	return leader > 0 && getpgid(leader) == leader && kill(-leader, sig) == 0;
+	if (leader <= 0 || getpgid(leader) != leader || kill(-leader, sig) < 0)
+		return false;
+	if (sig != SIGWINCH && sig != SIGCONT && sig != SIGSTOP)
+		run->passed = sig;
+	return true;
 }
 
 /* Decides why the run ends, asks the command to, and sets the time to kill. */
@@ -177,25 +185,25 @@ static void handle_signal(struct run *run, int sig)
 	}
 }
 
-/* What comes before the command; 0 or -1. */
-static int hold(struct run *run, struct err *err)
+/* Compares the mounts and lets the command go; 0 or -1. */
+static int release(struct run *run, pid_t init, int root, struct err *err)
 {
 	struct strvec *notes = &run->result->notes;
-	pid_t init = leader_of(run);
-	int verified = hold_verify(init, run->spec->mounts, run->spec->n_mounts, err);
 	int attached;
 
-	if (verified < 0)
+	if (root >= 0 && hold_verify(root, run->spec->mounts, run->spec->n_mounts, err) < 0)
 		return -1;
-	if (verified > 0)
+	if (root == -EACCES || root == -EPERM)
 		strvec_push(notes, "the sandbox's mounts could not be compared with the plan from "
 				   "outside");
 	attached = hold_attach(init);
 	if (attached < 0 && attached != -ESRCH && geteuid() == 0) {
 		err_set(err, ERR_SETUP, "the command's start cannot be watched (ptrace): %s",
 			strerror(-attached));
-		return err_hint(err, "allow root ptrace (kernel.yama.ptrace_scope below 3, no "
-				     "seccomp filter against it), or run as an ordinary user");
+		return err_hint(err,
+			"allow root ptrace (kernel.yama.ptrace_scope below 3, no seccomp "
+			"filter against it, no tracer around sbx-exec), or run as an "
+			"ordinary user");
 	}
 	if (attached < 0 && attached != -ESRCH)
 		strvec_pushf(notes,
@@ -206,6 +214,26 @@ static int hold(struct run *run, struct err *err)
 	return attached < 0 ? 0 : hold_gate(init, err);
 }
 
+/* The hold: looks whether all is mounted, and goes on when it is. */
+static void hold(struct run *run)
+{
+	pid_t init = leader_of(run);
+	CLEANUP_CLOSE int root = init > 0 ? hold_root(init) : -EAGAIN;
+
+	/* Gone, it has failed: the end of bwrap will tell. */
+	if (root == -EAGAIN || root == -ENOENT || root == -ESRCH)
+		return;
+	if (release(run, init, root, &run->refused) < 0) {
+		run->ending = true;
+		run->kill_at = 0;
+	}
+}
+
+static bool is_holding(const struct run *run)
+{
+	return run->child_pid && !run->child.released && !run->ending;
+}
+
 /* One line of bwrap's status: {"child-pid": N, ...} or {"exit-code": N}. */
 static void handle_status(struct run *run, const char *line, size_t len)
 {
@@ -214,13 +242,8 @@ static void handle_status(struct run *run, const char *line, size_t len)
 	const json *pid = doc ? json_get(doc, "child-pid") : NULL;
 	const json *code = doc ? json_get(doc, "exit-code") : NULL;
 
-	if (pid && json_type(pid) == JSON_NUMBER) {
+	if (pid && json_type(pid) == JSON_NUMBER)
 		run->child_pid = (long)json_number(pid);
-		if (!run->child.released && hold(run, &run->refused) < 0) {
-			run->ending = true;
-			run->kill_at = 0;
-		}
-	}
 	if (code && json_type(code) == JSON_NUMBER) {
 		double n = json_number(code);
 
@@ -270,6 +293,8 @@ static int check_time(struct run *run)
 		run->kill_at = NEVER;
 		launch_kill(&run->child);
 	}
+	if (is_holding(run))
+		return 1;
 	next = run->kill_at;
 	if (!run->ending && run->wall_at < next)
 		next = run->wall_at;
@@ -306,6 +331,8 @@ static void loop(struct run *run)
 			fds[2].fd = -1;
 		if (fds[1].revents)
 			read_signals(run);
+		if (is_holding(run))
+			hold(run);
 	}
 	read_status(run);
 	for (size_t i = 0; i < run->io.n_pumps; i++)
@@ -336,6 +363,11 @@ static void judge_natural(struct run *run, int code, int status)
 		finish(run, OUTCOME_LOST, 125);
 		err_set(&result->err, ERR_SYSTEM, "bwrap was ended by signal %d", status);
 		err_hint(&result->err, "it was killed from outside, or memory ran out");
+	} else if (launch_taken(&run->child) && run->passed) {
+		/* It came between the command's start and its exec, which bwrap cannot tell
+		 * apart. */
+		finish(run, run->passed == run->keyed ? OUTCOME_CANCELLED : OUTCOME_COMPLETED,
+			128 + run->passed);
 	} else if (launch_taken(&run->child)) {
 		err_set(&err, ERR_NOT_EXECUTABLE, "%s could not be executed in the sandbox",
 			run->spec->command[0]);

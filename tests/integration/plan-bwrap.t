@@ -10,12 +10,12 @@ our ($top, $PLAN, $EXEC);
 
 # Says what a process inside finds: names with type, mode, owner and size or target, mounts, variables, privileges. What
 # differs between two runs of any sandbox (ids of processes and mounts, device numbers) is left out, and what sbx-exec
-# adds around bwrap: a /proc of its own to take parts from, and read-only device nodes.
+# adds around bwrap: a /proc of its own to take parts from, read-only device nodes, and bwrap as a read-only mount.
 my $survey = <<'END';
 find / -maxdepth 2 -not -path '/proc/*' -not -path '/sys/*' -printf '%y %m %U:%G %p %l\n' 2>&1 | sort
 ls /proc | grep -v '^[0-9]'
 find /dev "$HOME" -maxdepth 3 -printf '%y %m %U:%G %p %l\n' 2>&1 | sort
-perl -lane '$F[5] =~ s/^r.,|,nosuid|,nodev|,noexec//g if $F[4] =~ m{^/proc/|^/dev/[a-z]+$}; print join " ", @F[3 .. 6], grep { defined } $F[-3] eq "-" ? @F[-2, -1] : @F[-3 .. -1]' /proc/self/mountinfo
+perl -lane '$F[5] =~ s/^r.,|,nosuid|,nodev|,noexec//g if $F[4] =~ m{^/proc/|^/dev/[a-z]+$}; next if $F[4] =~ m{/bwrap$}; print join " ", @F[3 .. 6], grep { defined } $F[-3] eq "-" ? @F[-2, -1] : @F[-3 .. -1]' /proc/self/mountinfo
 env | sort
 grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status
 uname -n; id -u; pwd; cat /proc/net/dev | wc -l; readlink /proc/self/ns/user | grep -c user

@@ -18,7 +18,7 @@ sub make { sysopen(my $f, $_[0], O_WRONLY | O_CREAT | O_EXCL) or return name(); 
 sub opens {
 	my ($path, $mode, $how, $kind) = @_;
 	return 0 if !POSIX::access($path, $mode);
-	return 1 if $path =~ m{^/(proc|sys)(/|$)} || $kind eq "a socket" || $kind eq "a FIFO";
+	return 1 if ($path =~ m{^/(proc|sys)(/|$)} && $kind ne "a character device") || $kind eq "a socket" || $kind eq "a FIFO";
 	return sysopen(my $f, $path, $how | O_NONBLOCK) || $!{ENXIO};
 }
 my %kinds = (S_IFREG, "a file", S_IFDIR, "a directory", S_IFSOCK, "a socket", S_IFIFO, "a FIFO",

@@ -53,6 +53,32 @@ for my $who (callers()) {
 	like($got->{err}, qr/Read-only file system|not permitted/, "$name: the mode of a device node cannot be changed");
 	is(run($who, [$EXEC, '--', 'sh', '-c', 'echo x >/dev/null && head -c1 /dev/zero | wc -c'])->{out}, "1\n", "$name: device nodes work");
 
+	# The bwrap that the sandbox's pid 1 runs is the host's file.
+	my $own = "$who->{home}/bin/bwrap";
+	put($who, $own, slurp(which('bwrap')), 0755);
+	$got = run($who, [$EXEC, '--bwrap', $own, '--', 'chmod', '4777', '/proc/1/exe']);
+	like($got->{err}, qr/Read-only file system/, "$name: the host's bwrap cannot be changed through /proc/1/exe");
+	is(sprintf('%o', (stat $own)[2] & 07777), '755', "$name: and is not");
+
+	# An early INT ends the run as INT does, not as a command that could not be executed.
+	my %codes;
+	for my $i (1 .. 40) {
+		my $pid = fork // die;
+		if (!$pid) {
+			open STDERR, '>', '/dev/null';
+			become($who);
+			chdir $project;
+			$ENV{HOME} = $who->{home};
+			exec $EXEC, '--', 'sh', '-c', 'sleep .05; exit 7' or POSIX::_exit(99);
+		}
+		select undef, undef, undef, ($i % 20) * 0.002;
+		kill 'INT', $pid;
+		waitpid $pid, 0;
+		$codes{$? & 127 ? 'signal ' . ($? & 127) : $? >> 8}++;
+	}
+	delete @codes{7, 130, 'signal 2'};
+	is_deeply(\%codes, {}, "$name: INT at any moment: 130, or the command's own code");
+
 	# --report fd:N onto a file that the command can write.
 	$got = run($who, ['sh', '-c', '"$0" -p workspace --report fd:3 -- true 3>r.json', $EXEC], cwd => $project);
 	is($got->{code}, 125, "$name: a report onto a file that the command could write is refused");

@@ -31,11 +31,26 @@ SKIP: {
 		'fresh /proc: its machine-wide part is read-only');
 }
 SKIP: {
+	skip 'needs root', 2 if $>;
+	# As most systems mount it, unlike the one that this was written on.
+	my @strict_dev = ('unshare', '-m', '--propagation', 'private', 'sh', '-c',
+		'mount -o remount,bind,nosuid,noexec /dev && exec "$@"', 'sh');
+	my $got = run($who, [@strict_dev, $EXEC, '--report', "$top/report.json", '--', 'chmod', '666', '/dev/null']);
+	unlike(slurp("$top/report.json"), qr/no namespaces/, 'nosuid and noexec on /dev: the namespaces around bwrap are made');
+	like($got->{err}, qr/Read-only file system/, 'nosuid and noexec on /dev: its nodes cannot be changed');
+}
+SKIP: {
 	skip 'no user namespaces', 2 if run($who, ['unshare', '-Ur', 'true'])->{code};
 	my $got = run($who, [@no_userns, $EXEC, '--', 'touch', "$who->{home}/ran"]);
 	is("$got->{code} $got->{out}", '125 ', 'no user namespaces: no run');
 	like($got->{err}, qr/^sbx-exec: bwrap cannot make a sandbox here.*\nsbx-exec: hint: user namespaces are turned off/,
 		'no user namespaces: one message with the reason');
 	ok(!-e "$who->{home}/ran", 'no user namespaces: nothing ran');
+}
+SKIP: {
+	skip 'needs root', 2 if $>;
+	my $got = run($who, ['unshare', '-pf', $EXEC, '--', 'true']);
+	is($got->{code}, 125, 'a /proc of another process namespace: refused');
+	like($got->{err}, qr/another process namespace\nsbx-exec: hint: .*mount -t proc/, 'a /proc of another process namespace: with the remedy');
 }
 done_testing();
