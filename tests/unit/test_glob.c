@@ -72,7 +72,7 @@ static const char tree_text[] =
 	"d /srv/[p]/a/b/c\nd /srv/[p]/.hidden\nf /srv/[p]/.env\nf /srv/[p]/a/.env\n"
 	"f /srv/[p]/a/b/.env\nf /srv/[p]/a/b/c/.env.local\nf /srv/[p]/x.key\nf /srv/[p]/*star\n"
 	"f /srv/[p]/back\\134slash\nf /srv/[p]/bad\\377\nf /srv/[p]/new\\012line\n"
-	"l /srv/[p]/link -> a\nf /srv/p/x.key\nf /srv/p/.env\nl /work -> /srv/[p]/a\n"
+	"l /srv/[p]/link -> a\nf /srv/p/x.key\nf /srv/p/.env\nl /ws -> /srv/[p]/a\n"
 	"d /var/shut 0111 1 1\nf /var/shut/state\nf /var/shut/other\nf /var/open/state\n! "
 	"/opt/dead\n"
 	"d /proc/1\nf /proc/1/environ\nd /dev\nd /tmp\nd /home/u/.config/sbx\n"
@@ -112,8 +112,8 @@ static const struct row rows[] = {
 	{"a link's name matches, and is not followed", "\"deny\": [\"./l*\", \"./l*/**/.env\"]",
 		"deny /srv/[p]/link\nnote: /srv/\\[p\\]/l*/**/.env matches nothing"
 		" (p: /filesystem/deny/1)\n"},
-	{"links before the pattern are followed", "\"deny\": [\"/work/**/.env\"]",
-		"deny /work/.env\ndeny /work/b/.env\n"},
+	{"links before the pattern are followed", "\"deny\": [\"/ws/**/.env\"]",
+		"deny /ws/.env\ndeny /ws/b/.env\n"},
 	{"several patterns in one place, from different depths",
 		"\"deny\": [\"/srv/*/*.key\", \"/srv/p/*\", \"/srv/p/.e*\"]",
 		"deny /srv/[p]/x.key\ndeny /srv/p/.env\ndeny /srv/p/x.key\n"},

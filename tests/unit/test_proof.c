@@ -406,31 +406,28 @@ static void test_order(void)
 static void test_mounts(void)
 {
 	static const struct world w = {
-		"root read\nmount write /data /work\ndeny /data/s\nwrite /data\n"
-		"read /data/p/q\ndeny /work/mine",
+		"root read\nmount write /data /ws\ndeny /data/s\nwrite /data\n"
+		"read /data/p/q\ndeny /ws/mine",
 		HOST "d /data\nf /data/s/x\nf /data/mine\nd /data/p/q\nf /data/p/r\n",
-		ENTRIES
-		"rw /data\nrw /data/p\nro /data/p/q\nmask /data/s 0000\n"
-		"rw /work /data\nmaskfile /work/mine\nrw /work/p /data/p\nro /work/p/q /data/p/q\n"
-		"mask /work/s 0000\n" OWN "seal /data/s\nseal /work/s\n" SEALS};
+		ENTRIES "rw /data\nrw /data/p\nro /data/p/q\nmask /data/s 0000\n"
+			"rw /ws /data\nmaskfile /ws/mine\nrw /ws/p /data/p\nro /ws/p/q /data/p/q\n"
+			"mask /ws/s 0000\n" OWN "seal /data/s\nseal /ws/s\n" SEALS};
 	static const struct world grant = {"root read\ndeny /state\nmount write /state/one /s",
 		HOST "f /state/one/x\nf /state/two\n",
 		ENTRIES "dir /s 0755\nrw /s /state/one\nmaskdir /state 0000\n" OWN SEALS};
 
 	proves(&w, "a mount whose source holds protected objects");
 	proves(&grant, "a mount from inside a denied place");
-	rejects(&w, "mask /work/s 0000", "mask /work/s 0000\nro /work/s/x /data/s/x",
-		"is not denied", "a denied object bound at another place");
-	rejects(&w, "ro /work/p/q /data/p/q", "", "/work/p/q is writable",
+	rejects(&w, "mask /ws/s 0000", "mask /ws/s 0000\nro /ws/s/x /data/s/x", "is not denied",
+		"a denied object bound at another place");
+	rejects(&w, "ro /ws/p/q /data/p/q", "", "/ws/p/q is writable",
 		"a read inside write, by alias");
-	rejects(&w, "rw /work/p /data/p", "", "/work/p is not pinned",
-		"a pin missing at the alias");
+	rejects(&w, "rw /ws/p /data/p", "", "/ws/p is not pinned", "a pin missing at the alias");
 	rejects(&w, "rw /data/p", "", "/data/p is not pinned", "a pin missing");
 	rejects(&w, "ro /data/p/q", "", "/data/p/q is writable", "a read inside write not covered");
-	rejects(&w, "maskfile /work/mine", "", "/work/mine can be reached",
+	rejects(&w, "maskfile /ws/mine", "", "/ws/mine can be reached",
 		"a denied name inside a mount");
-	rejects(&w, "rw /work /data", "ro /work /data", "/work is not writable",
-		"a mount not writable");
+	rejects(&w, "rw /ws /data", "ro /ws /data", "/ws is not writable", "a mount not writable");
 	rejects(&grant, "rw /s /state/one", "rw /s /state", "/s shows something else",
 		"more than the granted source");
 	rejects(&grant, "maskdir /state 0000", "ro /state", "/state is not denied",
@@ -446,12 +443,12 @@ static void test_mounts(void)
 /* The alias of a cover is dropped from a plan whose seal would then be a fault of its own. */
 static void test_alias(void)
 {
-	static const struct world w = {"root read\nmount read /data /work\ndeny /data/s",
+	static const struct world w = {"root read\nmount read /data /ws\ndeny /data/s",
 		HOST "f /data/s\n",
-		ENTRIES "ro /data\nmaskfile /data/s\nro /work /data\nmaskfile /work/s\n" OWN SEALS};
+		ENTRIES "ro /data\nmaskfile /data/s\nro /ws /data\nmaskfile /ws/s\n" OWN SEALS};
 
 	proves(&w, "a denied file shows at no place");
-	rejects(&w, "maskfile /work/s", "", "/work/s can be reached", "an alias through a mount");
+	rejects(&w, "maskfile /ws/s", "", "/ws/s can be reached", "an alias through a mount");
 	rejects(&w, "maskfile /data/s", "", "/data/s can be reached", "the object's own place");
 }
 
@@ -692,7 +689,7 @@ static void test_lookup(void)
 		{"/home/closed/x", NULL, NULL, -EACCES, 0, 0},
 		{"/home/secret", "/home/secret", NULL, 0, TREE_DIR, ACCESS_DENY},
 		{"/home/secret/x", NULL, NULL, -EACCES, 0, 0},
-		{"/home/work/f", "/work/f", "/data/f", 0, TREE_FILE, ACCESS_WRITE},
+		{"/home/ws/f", "/ws/f", "/data/f", 0, TREE_FILE, ACCESS_WRITE},
 		{"/tmp", "/tmp", NULL, 0, TREE_DIR, ACCESS_WRITE},
 		{"/tmp/x", NULL, NULL, -ENOENT, 0, 0},
 		{"/dev/null", "/dev/null", NULL, 0, TREE_CHAR, ACCESS_WRITE},
@@ -706,7 +703,7 @@ static void test_lookup(void)
 	CLEANUP_FREE char *text =
 		xasprintf("uid 7\n" HOST "f /home/end\nl /home/loop -> loop\nd /proc/1\n"
 			  "f /home/closed/x\nd /home/closed 0700 0 0\nf /home/secret/x\n"
-			  "f /data/f\nl /home/work -> /work\nl /home/l1 -> end\n");
+			  "f /data/f\nl /home/ws -> /ws\nl /home/l1 -> end\n");
 	struct policy policy;
 	struct plan plan;
 	struct tree *tree;
@@ -720,7 +717,7 @@ static void test_lookup(void)
 	tree = faketree_parse(text);
 	policy_parse(&policy, "root read");
 	plan_parse(&plan,
-		ENTRIES "ro /home\nmask /home/secret 0000\nrw /work /data\n" OWN
+		ENTRIES "ro /home\nmask /home/secret 0000\nrw /ws /data\n" OWN
 			"seal /home/secret\n" SEALS,
 		&policy);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
