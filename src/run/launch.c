@@ -192,15 +192,12 @@ static void shim_mounts(const struct shim *shim)
 	/* The same for bwrap itself, which the sandbox's pid 1 shows as /proc/1/exe. */
 	if (mount_read_only(shim->spec->bwrap) < 0)
 		shim_fail(shim, STEP_MOUNTS);
-	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
-	if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
-		shim_fail(shim, STEP_PROC);
 }
 
 static int shim_main(void *arg)
 {
 	const struct shim *shim = arg;
-	bool outer = shim->spec->outer;
+	bool outer = shim->spec->outer == OUTER_ALL;
 	struct pollfd alive = {.fd = shim->go[0]};
 	char byte;
 
@@ -213,8 +210,11 @@ static int shim_main(void *arg)
 		_exit(125);
 	if (setpgid(0, 0) < 0)
 		shim_fail(shim, STEP_PROCESS);
-	if (outer)
+	if (shim->spec->outer != OUTER_NONE)
 		shim_mounts(shim);
+	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
+	if (outer && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		shim_fail(shim, STEP_PROC);
 	/* A session keyring is inherited: without one of its own the command reads and changes
 	 * the caller's keys. ENOSYS, or EPERM by a filter, means that there is none to reach. */
 	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
@@ -303,11 +303,15 @@ static int map_ids(pid_t pid, struct err *err)
 static int clone_shim(struct child *child, struct shim *shim)
 {
 	CLEANUP_FREE char *stack = xcalloc(SHIM_STACK, 1);
-	int outer = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUSER;
+	static const int flags[] = {
+		[OUTER_NONE] = 0,
+		[OUTER_MOUNTS] = CLONE_NEWNS | CLONE_NEWUSER,
+		[OUTER_ALL] = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUSER,
+	};
 
 	/* Its own copy of the memory is made by the clone: ours can be freed. */
 	child->pid = clone(shim_main, stack + SHIM_STACK,
-		SIGCHLD | CLONE_PIDFD | (shim->spec->outer ? outer : 0), shim, &child->pidfd);
+		SIGCHLD | CLONE_PIDFD | flags[shim->spec->outer], shim, &child->pidfd);
 	return child->pid < 0 ? -1 : 0;
 }
 
@@ -365,7 +369,7 @@ static int start_shim(struct child *child, struct shim *shim, struct strvec *not
 		strvec_pushf(notes,
 			"the command is not marked as the first to end when memory runs out: %s",
 			strerror(-result));
-	if (child->outer && map_ids(child->pid, err) < 0)
+	if (shim->spec->outer != OUTER_NONE && map_ids(child->pid, err) < 0)
 		return -1;
 	close(shim->message[1]);
 	shim->message[1] = -1;
@@ -392,7 +396,7 @@ int launch(
 	int status[2] = {-1, -1};
 	int result = -1;
 
-	child->outer = spec->outer;
+	child->outer = spec->outer == OUTER_ALL;
 	child->hold[0] = child->hold[1] = -1;
 	if (pipe2(status, O_CLOEXEC) < 0 || fcntl(status[0], F_SETFL, O_NONBLOCK) < 0 ||
 		pipe2(child->hold, O_CLOEXEC) < 0 || pipe2(shim.go, O_CLOEXEC) < 0 ||

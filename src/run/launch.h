@@ -8,10 +8,11 @@
  * inside; its /proc is one of its own pid namespace, in which bwrap looks its child up. It
  * allocates nothing and prints nothing; what fails in it comes back as a step and an errno.
  *
- * Where those namespaces cannot be made the shim stays as a guard instead: it starts bwrap as its
- * child, is the reaper of all orphans below, and kills them all when its parent or bwrap ends. A
- * killed guard leaves only bwrap's own --die-with-parent, and mounts stay connected to the host's:
- * both are said in the notes.
+ * Where there can be no such pid namespace (a masked /proc keeps its own from being mounted) the
+ * shim stays as a guard instead: it starts bwrap as its child, is the reaper of all orphans below,
+ * and kills them all when its parent or bwrap ends. A killed guard leaves only bwrap's own
+ * --die-with-parent. Where there can be no mount and user namespace either, mounts stay connected
+ * to the host's. Both are said in the notes.
  */
 #ifndef SBX_RUN_LAUNCH_H
 #define SBX_RUN_LAUNCH_H
@@ -23,6 +24,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* The namespaces around bwrap. */
+enum outer {
+	OUTER_NONE,
+	OUTER_MOUNTS, /* a mount and a user namespace */
+	OUTER_ALL,    /* a pid namespace too */
+};
+
 struct launch_spec {
 	const char *bwrap;          /* absolute path */
 	const struct strvec *words; /* bwrap's words without the command's; --json-status-fd and
@@ -32,14 +40,14 @@ struct launch_spec {
 	const int *keep;            /* descriptors that stay open at their numbers: what words name,
 				       and what the command is given */
 	size_t n_keep;
-	bool outer;                 /* make the outer namespaces */
+	enum outer outer;           /* the namespaces to make */
 	bool hold;                  /* the command waits for launch_release */
 };
 
 /* A started bwrap. Zero-initialise; ended by child_close. */
 struct child {
 	bool started; /* the rest is valid */
-	bool outer;
+	bool outer;   /* it is in a pid namespace of its own: no guard */
 	pid_t pid;    /* the shim, which is bwrap (or the guard) now */
 	int pidfd;
 	int status;   /* bwrap's --json-status-fd, to read; does not block */

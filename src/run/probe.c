@@ -223,16 +223,18 @@ static bool trial(
 	return worked;
 }
 
-/* The i-th of sixteen things to try, from the best to the least that would do: without
+/* The i-th of 24 things to try, from the best to the least that would do: without
  * descriptors for sources first, without the outer namespaces last. false when the request has
  * no use for it. */
 static bool nth_try(int i, const struct probe_request *request, struct probe *try)
 {
+	static const enum outer outer[] = {OUTER_ALL, OUTER_MOUNTS, OUTER_NONE};
+
 	*try = (struct probe){
 		.bind_fd = !(i & 1),
 		.disable_userns = !(i & 2) && request->disable_userns,
 		.proc = i & 4 ? PROBE_PROC_BIND : PROBE_PROC_FRESH,
-		.outer = !(i & 8),
+		.outer = outer[i / 8],
 	};
 	if (i & 2 && !request->disable_userns)
 		return false;
@@ -245,7 +247,7 @@ static bool nth_try(int i, const struct probe_request *request, struct probe *tr
 static bool find_working(struct probe *probe, const struct probe_request *request, bool network,
 	char *said, size_t said_size)
 {
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < 24; i++) {
 		char text[512];
 
 		if (!nth_try(i, request, probe))
@@ -351,11 +353,14 @@ int probe_run(struct probe *probe, const struct probe_request *request, struct s
 	}
 	if (!find_working(probe, request, request->network, said, sizeof(said)))
 		return refuse(request, said, err);
-	if (!probe->outer)
+	if (probe->outer != OUTER_ALL)
+		strvec_push(notes, "no process namespace can be made around bwrap: a guard process "
+				   "ends the run's processes");
+	if (probe->outer == OUTER_NONE)
 		strvec_push(notes,
-			"no namespaces can be made around bwrap: a guard process ends the run's "
-			"processes, and file systems mounted on the host during the run can appear "
-			"inside");
+			"no mount namespace can be made around bwrap: file systems mounted on the "
+			"host during the run can appear inside, and a command that owns the device "
+			"nodes or bwrap can change their modes");
 	if (request->fresh && request->bind && probe->proc == PROBE_PROC_BIND)
 		strvec_push(notes, "a fresh /proc cannot be mounted: /proc is the caller's, "
 				   "read-only, and shows "

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "run/launch.h"
 
 #include <stdbool.h>
 
@@ -27,7 +28,7 @@ struct probe_request {
 struct probe {
 	enum probe_proc proc;
 	bool disable_userns;
-	bool outer;   /* the shim's own namespaces can be made */
+	enum outer outer; /* the namespaces that can be made around bwrap */
 	bool bind_fd; /* bwrap takes the sources of binds as descriptors */
 };
 

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "run/hold.h"
+#include "run/launch.h"
 #include "run/report.h"
 
 #include <stdbool.h>
@@ -22,7 +23,7 @@ struct run_spec {
 	size_t n_mounts;
 	const int *keep;            /* descriptors for bwrap and the command, at their numbers */
 	size_t n_keep;
-	bool outer;                 /* the outer namespaces can be made (run/probe.h) */
+	enum outer outer;           /* the namespaces to make around bwrap (run/probe.h) */
 	bool direct;                /* regular files as 0, 1 and 2 are handed on as they are */
 	uint64_t wall_ms;           /* 0 = no limit */
 };

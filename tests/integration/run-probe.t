@@ -14,13 +14,16 @@ my @no_userns = ('unshare', '-Ur', 'sh', '-c', 'echo 0 > /proc/sys/user/max_user
 my ($who) = callers();
 
 SKIP: {
-	skip 'needs root', 9 if $>;
+	skip 'needs root', 11 if $>;
 	my @report = ('--report', "$top/report.json");
 	my $got = run($who, [@masked, $EXEC, @report, '--', 'sh', '-c', 'test -e /proc/self && echo there; : > /proc/sys/kernel/core_pattern']);
 	my $report = JSON::PP->new->decode(slurp("$top/report.json"));
 	is($got->{out}, "there\n", 'masked /proc: the bound one is there');
 	like($got->{err}, qr/Read-only file system/, 'masked /proc: and read-only');
 	like("@{$report->{notes}}", qr{a fresh /proc cannot be mounted}, 'masked /proc: the report says so');
+	unlike("@{$report->{notes}}", qr{no mount namespace}, 'masked /proc: the mount namespace around bwrap is made all the same');
+	like(run($who, [@masked, $EXEC, '--', 'chmod', '666', '/dev/null'])->{err}, qr/Read-only file system/,
+		'masked /proc: device nodes cannot be changed');
 	ok(!$report->{enforcement}{nested_userns}{enforced}, 'masked /proc: user namespaces that cannot be disabled are not claimed to be');
 	$got = run($who, [@masked, $EXEC, '--proc', 'fresh', '--', 'true']);
 	is($got->{code}, 125, 'masked /proc: a fresh one is refused');
