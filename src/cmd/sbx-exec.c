@@ -98,6 +98,12 @@ static int probe_host(struct exec *e, struct err *err)
 	request.bwrap = e->bwrap;
 	if (probe_run(&e->probe, &request, &e->result.notes, err) < 0)
 		return -1;
+	if (policy->hostname && !e->probe.hostname) {
+		err_set(err, ERR_PROBE, "the policy sets a host name, which is not allowed here");
+		return err_hint(err,
+			"take identity.hostname out of the policy, or allow sethostname(2) "
+			"in the container");
+	}
 	/* In bwrap's first user namespace a capability could unmount every cover. */
 	if (policy->capabilities.n && !e->probe.disable_userns) {
 		err_set(err, ERR_PROBE,
@@ -196,8 +202,10 @@ static int make_plan(struct exec *e, struct err *err)
 		[PROBE_PROC_BIND] = PROC_BIND,
 	};
 	struct prepared *p = &e->prepared;
-	struct bwrap_options bwrap = {
-		.disable_userns = e->probe.disable_userns, .new_session = true, .env = &p->env};
+	struct bwrap_options bwrap = {.hostname = e->probe.hostname,
+		.disable_userns = e->probe.disable_userns,
+		.new_session = true,
+		.env = &p->env};
 
 	if (prepare_plan(p, modes[e->probe.proc], false, err) < 0)
 		return -1;

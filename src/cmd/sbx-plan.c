@@ -97,8 +97,10 @@ static void print_json(const struct prepared *p, const struct bwrap_words *words
 
 static int print_plan(const struct prepared *p, const struct options *options, struct err *err)
 {
-	struct bwrap_options bwrap = {
-		.disable_userns = !p->policy.nested_userns, .new_session = true, .env = &p->env};
+	struct bwrap_options bwrap = {.hostname = true,
+		.disable_userns = !p->policy.nested_userns,
+		.new_session = true,
+		.env = &p->env};
 	struct bwrap_words words;
 	int rc = bwrap_spell(&words, &p->plan, &p->policy, &bwrap, options->n_command, err);
 

@@ -104,8 +104,10 @@ static void spell_isolation(
 		"--unshare-cgroup-try", NULL);
 	if (policy->network == NETWORK_NONE)
 		strvec_push(w, "--unshare-net");
-	strvec_pushl(w, "--die-with-parent", "--hostname",
-		policy->hostname ? policy->hostname : "sbx", "--cap-drop", "ALL", NULL);
+	strvec_push(w, "--die-with-parent");
+	if (options->hostname)
+		strvec_pushl(w, "--hostname", policy->hostname ? policy->hostname : "sbx", NULL);
+	strvec_pushl(w, "--cap-drop", "ALL", NULL);
 	for (size_t i = 0; i < policy->capabilities.n; i++)
 		strvec_pushl(w, "--cap-add", policy->capabilities.v[i], NULL);
 	if (options->disable_userns)

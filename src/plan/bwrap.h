@@ -17,6 +17,7 @@
 struct bwrap_options {
 	bool disable_userns; /* pass --disable-userns (the probe says it works, or nobody asked) */
 	bool new_session;    /* pass --new-session */
+	bool hostname;       /* pass --hostname */
 	bool bind_fd;        /* sources are handed over as descriptors: --bind-fd, --ro-bind-fd */
 	const struct strvec *env; /* the command's variables, NAME=VALUE */
 };

@@ -174,6 +174,8 @@ static void trial_words(struct strvec *words, const struct probe *try, bool netw
 		strvec_push(words, "--unshare-net");
 	if (try->disable_userns)
 		strvec_push(words, "--disable-userns");
+	if (try->hostname)
+		strvec_pushl(words, "--hostname", "sbx", NULL);
 	if (try->proc == PROBE_PROC_FRESH)
 		strvec_pushl(words, "--proc", "/proc", NULL);
 	if (try->proc == PROBE_PROC_BIND)
@@ -223,43 +225,48 @@ static bool trial(
 	return worked;
 }
 
-/* The i-th of 24 things to try, from the best to the least that would do: without
- * descriptors for sources first, without the outer namespaces last. false when the request has
- * no use for it. */
-static bool nth_try(int i, const struct probe_request *request, struct probe *try)
-{
-	static const enum outer outer[] = {OUTER_ALL, OUTER_MOUNTS, OUTER_NONE};
-
-	*try = (struct probe){
-		.bind_fd = !(i & 1),
-		.disable_userns = !(i & 2) && request->disable_userns,
-		.proc = i & 4 ? PROBE_PROC_BIND : PROBE_PROC_FRESH,
-		.outer = outer[i / 8],
-	};
-	if (i & 2 && !request->disable_userns)
-		return false;
-	if (request->fresh || request->bind)
-		return i & 4 ? request->bind : request->fresh;
-	try->proc = PROBE_PROC_NONE;
-	return !(i & 4);
-}
-
+/* Tries all at once; where that fails, one thing after the other, each together with what has
+ * worked so far. false when what the run cannot do without does not work; said is then bwrap's
+ * reason. */
 static bool find_working(struct probe *probe, const struct probe_request *request, bool network,
 	char *said, size_t said_size)
 {
-	for (int i = 0; i < 24; i++) {
-		char text[512];
+	bool *const extras[] = {&probe->bind_fd, &probe->hostname, &probe->disable_userns};
+	size_t n_extras = request->disable_userns ? 3 : 2;
+	char ignored[512];
 
-		if (!nth_try(i, request, probe))
-			continue;
-		if (trial(request->bwrap, probe, network, text, sizeof(text)))
-			return true;
-		/* What fails with least asked of bwrap itself tells most: the later ones lack
-		 * more. */
-		if (!*said && !probe->bind_fd)
-			snprintf(said, said_size, "%s", text);
+	*probe = (struct probe){
+		.outer = OUTER_ALL,
+		.proc = request->fresh  ? PROBE_PROC_FRESH
+			: request->bind ? PROBE_PROC_BIND
+					: PROBE_PROC_NONE,
+		.bind_fd = true,
+		.hostname = true,
+		.disable_userns = request->disable_userns,
+	};
+	if (trial(request->bwrap, probe, network, said, said_size))
+		return true;
+	*probe = (struct probe){.outer = OUTER_ALL};
+	while (!trial(request->bwrap, probe, network, said, said_size))
+		if (probe->outer-- == OUTER_NONE)
+			return false;
+	if (request->fresh) {
+		probe->proc = PROBE_PROC_FRESH;
+		if (!trial(request->bwrap, probe, network, said, said_size))
+			probe->proc = PROBE_PROC_NONE;
 	}
-	return false;
+	if (request->bind && probe->proc == PROBE_PROC_NONE) {
+		probe->proc = PROBE_PROC_BIND;
+		if (!trial(request->bwrap, probe, network, ignored, sizeof(ignored)))
+			probe->proc = PROBE_PROC_NONE;
+	}
+	if ((request->fresh || request->bind) && probe->proc == PROBE_PROC_NONE)
+		return false;
+	for (size_t i = 0; i < n_extras; i++) {
+		*extras[i] = true;
+		*extras[i] = trial(request->bwrap, probe, network, ignored, sizeof(ignored));
+	}
+	return true;
 }
 
 /* Whether something is mounted over parts of /proc, as container engines do. */
@@ -365,6 +372,8 @@ int probe_run(struct probe *probe, const struct probe_request *request, struct s
 		strvec_push(notes, "a fresh /proc cannot be mounted: /proc is the caller's, "
 				   "read-only, and shows "
 				   "the caller's processes");
+	if (!probe->hostname)
+		strvec_push(notes, "the host name cannot be set: the command sees the host's");
 	if (request->disable_userns && !probe->disable_userns)
 		strvec_push(notes, "nested user namespaces cannot be disabled: covers below "
 				   "writable places can "

@@ -29,6 +29,7 @@ struct probe {
 	enum probe_proc proc;
 	bool disable_userns;
 	enum outer outer; /* the namespaces that can be made around bwrap */
+	bool hostname; /* a host name of the sandbox's own can be set */
 	bool bind_fd; /* bwrap takes the sources of binds as descriptors */
 };
 

@@ -56,4 +56,24 @@ SKIP: {
 	is($got->{code}, 125, 'a /proc of another process namespace: refused');
 	like($got->{err}, qr/another process namespace\nsbx-exec: hint: .*mount -t proc/, 'a /proc of another process namespace: with the remedy');
 }
+for my $caller (callers()) {
+	my $name = $caller->{name};
+	my $refuse = "$caller->{home}/refuse";
+	put($caller, $refuse, slurp("$ENV{SBX_BUILD}/tests/hostile/refuse"), 0755);
+	my $report = "$caller->{home}/report.json";
+	my $got = run($caller, [$refuse, 'sethostname', $EXEC, '--report', $report, '--', 'echo', 'ran']);
+	is($got->{out}, "ran\n", "$name: without sethostname: runs");
+	like(slurp($report), qr/host name cannot be set/, "$name: without sethostname: the report says so");
+	is(run($caller, [$refuse, 'sethostname', $EXEC, '--hostname', 'own', '--', 'true'])->{code}, 125,
+		"$name: without sethostname: a policy that names one is refused");
+	is(run($caller, [$refuse, 'openat2', $EXEC, '--', 'echo', 'ran'])->{out}, "ran\n", "$name: without openat2: runs");
+	$got = run($caller, [$refuse, 'ptrace', $EXEC, '--report', $report, '--', 'echo', 'ran']);
+	if ($caller->{uid}) {
+		is($got->{out}, "ran\n", "$name: without ptrace: runs");
+		like(slurp($report), qr/start cannot be watched/, "$name: without ptrace: the report says what that means");
+	} else {
+		is($got->{code}, 125, "$name: without ptrace: refused");
+		like($got->{err}, qr/cannot be watched.*\nsbx-exec: hint: .*ptrace_scope/, "$name: without ptrace: says why");
+	}
+}
 done_testing();

@@ -62,7 +62,8 @@ static void spell_every_kind(void)
 	struct plan plan = {.ops = ops, .n = sizeof(ops) / sizeof(*ops), .cwd = (char[]){"/w"}};
 	struct policy policy = {.network = NETWORK_NONE};
 	struct strvec env = {0};
-	struct bwrap_options options = {.disable_userns = true, .new_session = true, .env = &env};
+	struct bwrap_options options = {
+		.hostname = true, .disable_userns = true, .new_session = true, .env = &env};
 	char *command[] = {(char[]){"echo"}, (char[]){"it's"}, NULL};
 	struct bwrap_words words;
 	CLEANUP_FREE char *text = NULL;
@@ -100,7 +101,7 @@ static void refuse_too_many_words(void)
 	struct plan plan = {.cwd = (char[]){"/"}};
 	struct policy policy = {0};
 	struct strvec env = {0};
-	struct bwrap_options options = {.env = &env};
+	struct bwrap_options options = {.hostname = true, .env = &env};
 	struct bwrap_words words;
 	struct err err;
 
