@@ -13,26 +13,22 @@
 /* For kernels before 5.6 and filters that do not know openat2(2): component by component. */
 static int open_stepwise(int dir, const char *path, int flags)
 {
-	CLEANUP_CLOSE int at =
-		openat(dir, *path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *start = *path == '/' ? "/" : ".";
+	const char *rest = path + strspn(path, "/");
+	int at = openat(dir, start, O_CLOEXEC | (*rest ? O_PATH | O_DIRECTORY : flags));
 
-	if (at < 0)
-		return -errno;
-	path += strspn(path, "/");
-	while (*path) {
-		size_t len = strcspn(path, "/");
-		CLEANUP_FREE char *name = xstrndup(path, len);
-		const char *rest = path + len + strspn(path + len, "/");
-		int next = openat(
-			at, name, O_NOFOLLOW | O_CLOEXEC | (*rest ? O_PATH | O_DIRECTORY : flags));
+	while (at >= 0 && *rest) {
+		size_t len = strcspn(rest, "/");
+		CLEANUP_FREE char *name = xstrndup(rest, len);
+		CLEANUP_CLOSE int above = at;
 
-		if (next < 0)
-			return errno == ELOOP ? -ENOTDIR : -errno;
-		close(at);
-		at = next;
-		path = rest;
+		rest += len + strspn(rest + len, "/");
+		at = openat(above, name,
+			O_NOFOLLOW | O_CLOEXEC | (*rest ? O_PATH | O_DIRECTORY : flags));
 	}
-	return fcntl(at, F_DUPFD_CLOEXEC, 0);
+	if (at >= 0)
+		return at;
+	return errno == ELOOP ? -ENOTDIR : -errno;
 }
 
 int open_exact(int dir, const char *path, int flags)
