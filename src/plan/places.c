@@ -182,19 +182,23 @@ static void note_planted(const struct maker *m, const struct rule *rule)
 		rule->path, where);
 }
 
+/* Whether a rule protects: it denies, or makes read-only what stands in a writable place. */
+static bool protects(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	return rule->kind == RULE_PATH &&
+	       (rule->access == ACCESS_DENY ||
+		       (rule->access == ACCESS_READ &&
+			       deciding_label(m, t->path, true)->access == ACCESS_WRITE));
+}
+
 /* What becomes of a rule whose host path is not there: 0 = it is done with, 1 = it still counts. */
 static int missing_rule(const struct maker *m, const struct rule *rule, const struct target *t)
 {
-	bool protects = rule->kind == RULE_PATH &&
-			(rule->access == ACCESS_DENY ||
-				(rule->access == ACCESS_READ &&
-					deciding_label(m, t->path, true)->access == ACCESS_WRITE));
-
 	if (t->error == -EACCES && rule->kind == RULE_PATH && rule->access == ACCESS_DENY)
 		return 0; /* nor can anyone inside reach it */
 	if (t->error == -ELOOP)
 		return is_planted(m, rule, t) ? 0 : err_loop(m, rule, t);
-	if (protects && (t->error == -ENOENT || t->error == -ENOTDIR)) {
+	if ((t->error == -ENOENT || t->error == -ENOTDIR) && protects(m, rule, t)) {
 		/* A denied name is noted where it could be made: plan.c knows all its places. */
 		if (rule->access == ACCESS_READ)
 			note_not_enforced(m->notes, t->path, rule);
@@ -665,11 +669,8 @@ static int check_ats(struct maker *m)
  * search. */
 static void note_hard_links(const struct maker *m, const struct rule *rule, const struct target *t)
 {
-	if (rule->kind == RULE_PATH && !t->error && !t->into_proc && t->st.kind == TREE_FILE &&
-		t->st.nlink > 1 &&
-		(rule->access == ACCESS_DENY ||
-			(rule->access == ACCESS_READ &&
-				deciding_label(m, t->path, true)->access == ACCESS_WRITE)))
+	if (!t->error && !t->into_proc && t->st.kind == TREE_FILE && t->st.nlink > 1 &&
+		protects(m, rule, t))
 		strvec_pushf(m->notes,
 			"%s has %ju names (hard links): the others are not looked for", t->path,
 			(uintmax_t)t->st.nlink);
@@ -689,15 +690,17 @@ static int label_rules(struct maker *m)
 		const struct rule *rule = &m->rules->v[i];
 		struct target *t = &m->targets[i];
 		int counts = 1;
+		bool planted;
 
 		if (!names_host(rule))
 			continue;
-		if (is_planted(m, rule, t))
+		planted = is_planted(m, rule, t);
+		if (planted)
 			note_planted(m, rule);
 		note_hard_links(m, rule, t);
 		if (t->error)
 			counts = missing_rule(m, rule, t);
-		else if (!t->into_proc && !is_planted(m, rule, t))
+		else if (!t->into_proc && !planted)
 			counts = check_kind(m, rule, t) < 0 ? -1 : 1;
 		if (counts > 0 && rule->kind != RULE_DEVICE)
 			counts = check_final(m, rule, t) < 0 ? -1 : 1;
