@@ -116,7 +116,7 @@ static bool is_clean(pid_t pid)
 	return clean;
 }
 
-/* Waits for a tracee to stop; its status, or -1 when it is gone or does not stop. */
+/* Waits for a tracee to stop; its status, -ESRCH when it is gone, -ETIMEDOUT. */
 static int wait_stop(pid_t pid)
 {
 	for (int i = 0; i < STEPS; i++) {
@@ -124,15 +124,16 @@ static int wait_stop(pid_t pid)
 		pid_t got = waitpid(pid, &status, __WALL | WNOHANG);
 
 		if (got == pid)
-			return WIFSTOPPED(status) ? status : -1;
+			return WIFSTOPPED(status) ? status : -ESRCH;
 		if (got < 0 && errno != EINTR)
-			return -1;
+			return -ESRCH;
 		pause_step();
 	}
-	return -1;
+	return -ETIMEDOUT;
 }
 
-/* The command's process, stopped before its first step; 0 when pid 1 ended without making one. */
+/* The command's process, stopped before its first step; -ESRCH when one of the two is gone,
+ * -ETIMEDOUT. */
 static pid_t await_fork(pid_t init)
 {
 	int status;
@@ -142,8 +143,9 @@ static pid_t await_fork(pid_t init)
 
 		if (status >> 8 == (SIGTRAP | PTRACE_EVENT_FORK << 8)) {
 			if (ptrace(PTRACE_GETEVENTMSG, init, NULL, &pid) < 0)
-				return 0;
-			return wait_stop((pid_t)pid) < 0 ? 0 : (pid_t)pid;
+				return -ESRCH;
+			status = wait_stop((pid_t)pid);
+			return status < 0 ? status : (pid_t)pid;
 		}
 		/* Stopped by a signal, it stays so and is told apart from one that is sent a
 		 * signal. */
@@ -152,7 +154,7 @@ static pid_t await_fork(pid_t init)
 		else
 			trace(PTRACE_CONT, init, (unsigned long)WSTOPSIG(status));
 	}
-	return 0;
+	return status;
 }
 
 int hold_gate(pid_t init, struct err *err)
@@ -161,7 +163,11 @@ int hold_gate(pid_t init, struct err *err)
 
 	/* Also when there is no command, or it has been killed: how bwrap ends will tell. */
 	trace(PTRACE_DETACH, init, 0);
-	if (!command)
+	if (command == -ETIMEDOUT) {
+		err_set(err, ERR_SETUP, "the sandbox's first process starts no command");
+		return err_hint(err, "it may have been stopped by a signal: try again");
+	}
+	if (command < 0)
 		return 0;
 	for (int i = 0; i < STEPS; i++) {
 		if (is_clean(init)) {
