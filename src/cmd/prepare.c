@@ -124,19 +124,103 @@ static int check_cwd(struct prepared *p, bool only_asking, struct err *err)
 		"--chdir DIR; sbx-plan --explain ./ tells more");
 }
 
+/* Holds what the plan says. The number of names that were not held before, or -1. */
+static int hold_names(struct prepared *p, struct err *err)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < p->plan.hold.n; i++) {
+		const char *name = p->plan.hold.v[i];
+
+		if (strvec_has(&p->held, name))
+			continue;
+		if (p->starts && lease_take(&p->leases, name, err) < 0)
+			return -1;
+		strvec_push(&p->held, name);
+		n++;
+	}
+	return n;
+}
+
+/* Makes plans until one is made with all held that it wants to be held: each holds more names, and
+ * no rule has more than one. */
+static int make_plan(struct prepared *p, const struct plan_request *request, struct err *err)
+{
+	int n;
+
+	do {
+		prepared_plan_clear(p);
+		p->tree = tree_live();
+		for (size_t i = 0; !p->starts && i < p->held.n; i++)
+			tree_live_pretend(p->tree, p->held.v[i]);
+		if (plan_make(&p->plan, &p->policy, p->tree, request, err) < 0)
+			return -1;
+		n = hold_names(p, err);
+	} while (n > 0);
+	return n;
+}
+
+int prepare_explainer(struct prepared *p, struct explainer *e, struct err *err)
+{
+	int n = getuid() ? getgroups(0, NULL) : 0; /* a run drops root's */
+	struct explain_user user = {getuid(), getgid(), NULL, (size_t)n};
+
+	free(p->groups);
+	user.groups = p->groups = xcalloc((size_t)n + 1, sizeof(*p->groups));
+	if (n && getgroups(n, p->groups) != n)
+		return err_set(err, ERR_SYSTEM, "cannot list the caller's groups");
+	explainer_init(e, &p->policy, &p->plan, p->tree, &user);
+	return 0;
+}
+
+/* "require": ["protect"] */
+static int check_protected(struct prepared *p, struct err *err)
+{
+	struct explainer e;
+	const struct rule *first = NULL;
+	CLEANUP_FREE char *where = NULL;
+	size_t n = 0;
+
+	if (!p->policy.require_protect)
+		return 0;
+	if (prepare_explainer(p, &e, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->plan.rules.n; i++)
+		if (rule_is_open(&e.rules[i])) {
+			first = first ? first : e.rules[i].rule;
+			n++;
+		}
+	explainer_clear(&e);
+	if (!first)
+		return 0;
+	where = origin_text(&first->origin);
+	err_set(err, ERR_PLAN,
+		"protected names that nothing holds: %s%s, and the policy requires \"protect\"",
+		first->path, n > 1 ? " and others" : "");
+	err_hint(err,
+		"\"missing\": \"enforce\" holds a name that does not exist; sbx-plan --rules shows "
+		"what holds each");
+	return err_at(err, "%s", where);
+}
+
 int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, struct err *err)
 {
 	struct plan_request request = {.proc = proc, .cwd = p->cwd};
 	struct policy_context context = context_of(p);
 
-	p->tree = tree_live();
-	if (plan_make(&p->plan, &p->policy, p->tree, &request, err) < 0)
+	if (make_plan(p, &request, err) < 0)
 		return -1;
+	for (size_t i = 0; i < p->held.n; i++)
+		strvec_pushf(&p->plan.notes,
+			"%s does not exist: an empty placeholder holds the name during a run",
+			p->held.v[i]);
 	policy_environment(&p->policy, environ, &context, &p->env, &p->plan.notes);
 	note_home(p, &p->plan.notes);
 	if (check_cwd(p, only_asking, err) < 0)
 		return -1;
-	return proof_check(&p->plan, &p->policy, p->tree, err);
+	if (proof_check(&p->plan, &p->policy, p->tree, err) < 0)
+		return -1;
+	return check_protected(p, err);
 }
 
 void prepared_plan_clear(struct prepared *p)
@@ -150,6 +234,8 @@ void prepared_plan_clear(struct prepared *p)
 void prepared_clear(struct prepared *p)
 {
 	prepared_plan_clear(p);
+	strvec_clear(&p->held);
+	free(p->groups);
 	policy_clear(&p->policy);
 	free(p->home);
 	free(p->home_real);

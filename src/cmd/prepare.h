@@ -7,9 +7,13 @@
 #include "base/err.h"
 #include "base/strvec.h"
 #include "cmd/options.h"
+#include "plan/explain.h"
 #include "plan/plan.h"
 #include "plan/tree.h"
 #include "policy/policy.h"
+#include "run/lease.h"
+
+#include <stdbool.h>
 
 /* Zero-initialise; ended by prepared_clear. */
 struct prepared {
@@ -17,17 +21,24 @@ struct prepared {
 	struct plan plan;
 	struct tree *tree; /* the live host, as the plan saw it */
 	struct strvec env; /* the command's variables, NAME=VALUE */
+	bool starts;       /* a run follows: what the plan holds is really held, by leases */
+	struct leases leases; /* ended by whoever says starts */
+	struct strvec held;   /* the names that plans wanted to be held so far */
+	gid_t *groups;        /* of prepare_explainer */
 	char *home, *home_real, *cwd,
 		*config_home; /* what the caller's ~ and ./ are; each may be NULL */
 };
 
 /* Loads and merges the policies and the command line's layer for the calling user. */
 int prepare_policy(struct prepared *p, const struct options *options, struct err *err);
-/* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. A working
+/* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. Missing names that
+ * the policy wants enforced are held before, or, without starts, taken to be. A working
  * directory that the view does not have is an error, or, when only questions are asked about the
  * view, a note; "/" then stands for it. Notes of the environment are in plan.notes too. */
 int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, struct err *err);
-/* Drops what prepare_plan made, so that it can be called again. */
+/* Answers about the proven plan, for the calling user; to be ended with explainer_clear before p. */
+int prepare_explainer(struct prepared *p, struct explainer *e, struct err *err);
+/* Drops what prepare_plan made, so that it can be called again; leases stay. */
 void prepared_plan_clear(struct prepared *p);
 void prepared_clear(struct prepared *p);
 

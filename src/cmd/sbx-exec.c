@@ -442,6 +442,8 @@ static int conclude(struct exec *e)
 {
 	struct err err;
 
+	leases_end(&e->prepared.leases, &e->result.notes);
+
 	if (e->result.err.kind != ERR_NONE)
 		print_err(tool, &e->result.err);
 	if (e->report.fd >= 0 && report_write(&e->report, &e->result, &err) < 0)
@@ -451,7 +453,7 @@ static int conclude(struct exec *e)
 
 int main(int argc, char **argv)
 {
-	struct exec e = {.report = {.dir = -1, .fd = -1}};
+	struct exec e = {.report = {.dir = -1, .fd = -1}, .prepared = {.starts = true}};
 	enum run_phase phase = PHASE_POLICY;
 	struct err err = {0};
 	int rc = stdio_reserve(&err);

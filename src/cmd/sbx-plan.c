@@ -391,18 +391,14 @@ static int check_fates(const struct explainer *e, struct err *err)
 }
 
 /* --strict and what was asked for instead of the plan. */
-static int answer(const struct prepared *p, const struct options *options, struct err *err)
+static int answer(struct prepared *p, const struct options *options, struct err *err)
 {
-	int n = getuid() ? getgroups(0, NULL) : 0; /* a run drops root's */
-	CLEANUP_FREE gid_t *groups = xcalloc((size_t)n + 1, sizeof(*groups));
-	struct explain_user user = {getuid(), getgid(), groups, (size_t)n};
 	CLEANUP_JSON json *answers = options->output == OUTPUT_JSON ? json_new_array() : NULL;
 	struct explainer e;
 	int rc;
 
-	if (n && getgroups(n, groups) != n)
-		return err_set(err, ERR_SYSTEM, "cannot list the caller's groups");
-	explainer_init(&e, &p->policy, &p->plan, p->tree, &user);
+	if (prepare_explainer(p, &e, err) < 0)
+		return -1;
 	rc = options->strict ? check_fates(&e, err) : 0;
 	if (rc == 0 && options->answer == ANSWER_EXPLAIN)
 		rc = answer_explain(p, &e, options, answers, err);

@@ -255,6 +255,27 @@ static const struct rule *shown_by(const struct explainer *e, const char *path)
 	return op ? op->why : &e->plan->rules.v[root_index(e)];
 }
 
+bool rule_is_open(const struct rule_fate *fate)
+{
+	return fate->rule->kind == RULE_PATH && fate->rule->access != ACCESS_WRITE &&
+	       fate->strength == STRENGTH_WATCHED && (fate->fate != FATE_MISSING || fate->open);
+}
+
+/* Whether the command could replace a link that a protection came through. */
+static bool is_replaceable(
+	const struct explainer *e, const struct rule *rule, const struct target *t)
+{
+	for (size_t i = 0; i < t->n_hops && rule->kind == RULE_PATH && rule->access != ACCESS_WRITE;
+		i++) {
+		CLEANUP_OBJECT struct view_object o = {0};
+		CLEANUP_FREE char *dir = path_parent(t->hops[i].path);
+
+		if (view_lookup(e->plan, e->tree, dir, &o) == 0 && o.access == ACCESS_WRITE)
+			return true;
+	}
+	return false;
+}
+
 /* A rule whose object the host does not have. */
 static void judge_missing(const struct explainer *e, struct rule_fate *f)
 {
@@ -266,7 +287,8 @@ static void judge_missing(const struct explainer *e, struct rule_fate *f)
 	above_missing(e, f->place, &above);
 	of_host = above.host && above.kind == TREE_DIR;
 	if (rule->kind != RULE_PATH ||
-		(rule->access != ACCESS_DENY && above.access != ACCESS_WRITE)) {
+		(rule->access != ACCESS_DENY && above.access != ACCESS_WRITE &&
+			(rule->missing != MISSING_ENFORCE || above.kind == TREE_DIR))) {
 		f->strength = STRENGTH_NONE;
 		return;
 	}
@@ -281,7 +303,7 @@ static void judge_rule(const struct explainer *e, struct rule_fate *f, const str
 	int error;
 
 	f->fate = FATE_APPLIED;
-	f->strength = strength_at(e, f->place);
+	f->strength = is_replaceable(e, rule, t) ? STRENGTH_WATCHED : strength_at(e, f->place);
 	if (t->error == -ENOENT || t->error == -ENOTDIR) {
 		judge_missing(e, f);
 		return;

@@ -69,6 +69,9 @@ struct rule_fate {
 	char *object;          /* the host object that it names, or NULL */
 };
 
+/* Whether a rule protects a name that the command could make, replace or uncover all the same. */
+bool rule_is_open(const struct rule_fate *fate);
+
 /* Everything but rules is borrowed and has to outlive it. */
 struct explainer {
 	const struct policy *policy;

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/placeholder.h"
 #include "plan/alias.h"
 #include "plan/resolve.h"
 
@@ -21,6 +22,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The access of a host object and all below it. */
 struct label {
@@ -30,9 +32,9 @@ struct label {
 };
 
 struct maker {
-	const struct rules *rules;
+	struct plan *plan;
+	const struct rules *rules; /* the plan's */
 	const struct tree *tree;
-	struct strvec *notes;
 	struct err *err;
 	struct target *targets; /* one for each rule */
 	char **ats; /* one for each rule: where its `at` really stands; NULL without one */
@@ -66,12 +68,54 @@ static struct label *find_label(const struct maker *m, const char *path)
 	return NULL;
 }
 
-void note_not_enforced(struct strvec *notes, const char *path, const struct rule *rule)
+static bool is_placeholder(const struct tree *tree, const char *path)
+{
+	struct tree_stat st;
+
+	return tree_lstat(tree, path, &st) == 0 && st.kind == TREE_FILE && st.size == 0 &&
+	       st.mode == PLACEHOLDER_MODE;
+}
+
+static void add_hold(struct plan *plan, const char *path)
+{
+	if (!strvec_has(&plan->hold, path))
+		strvec_push(&plan->hold, path);
+}
+
+void hold_missing(
+	struct plan *plan, const struct tree *tree, const char *path, const struct rule *rule)
 {
 	CLEANUP_FREE char *where = origin_text(&rule->origin);
+	CLEANUP_FREE char *name = strcmp(path, rule->path) == 0
+					  ? xstrdup(path)
+					  : xasprintf("%s (here %s)", rule->path, path);
+	CLEANUP_FREE char *first = xstrdup(path);
+	CLEANUP_FREE char *dir = path_parent(path);
+	struct tree_stat st;
+	int error;
 
-	strvec_pushf(notes, "not enforced: %s does not exist and the command could make it (%s)",
-		path, where);
+	/* What counts is the first name that is missing. */
+	while (tree_lstat(tree, dir, &st) < 0) {
+		free(first);
+		first = dir;
+		dir = path_parent(dir);
+	}
+	error = tree_access(tree, dir, W_OK | X_OK);
+	if (st.kind != TREE_DIR)
+		strvec_pushf(&plan->notes,
+			"not enforced: %s does not exist, and the command could replace %s, which "
+			"is %s (%s)",
+			name, dir, tree_kind_name(st.kind), where);
+	else if (rule->missing == MISSING_ENFORCE && (error == -EACCES || error == -EROFS))
+		strvec_pushf(&plan->notes, "%s does not exist, and the caller cannot make it (%s)",
+			name, where);
+	else if (rule->missing == MISSING_ENFORCE)
+		add_hold(plan, first);
+	else if (error != -EACCES && error != -EROFS)
+		strvec_pushf(&plan->notes,
+			"not enforced: %s does not exist and the command could make it, which is "
+			"not watched (%s)",
+			name, where);
 }
 
 /* The label that decides a path: the deepest at it (unless above_only) or above; never NULL,
@@ -177,9 +221,19 @@ static void note_planted(const struct maker *m, const struct rule *rule)
 {
 	CLEANUP_FREE char *where = origin_text(&rule->origin);
 
-	strvec_pushf(m->notes,
+	strvec_pushf(&m->plan->notes,
 		"not enforced: on the way of %s is a link that the command could replace (%s)",
 		rule->path, where);
+}
+
+/* Whether a mount shows a host path where the command may write. */
+static bool in_write_mount(const struct maker *m, const char *path)
+{
+	for (size_t i = 0; i < m->rules->n; i++)
+		if (m->rules->v[i].kind == RULE_MOUNT && m->rules->v[i].access == ACCESS_WRITE &&
+			!m->targets[i].error && path_within(path, m->targets[i].path))
+			return true;
+	return false;
 }
 
 /* Whether a rule protects: it denies, or makes read-only what stands in a writable place. */
@@ -188,7 +242,15 @@ static bool protects(const struct maker *m, const struct rule *rule, const struc
 	return rule->kind == RULE_PATH &&
 	       (rule->access == ACCESS_DENY ||
 		       (rule->access == ACCESS_READ &&
-			       deciding_label(m, t->path, true)->access == ACCESS_WRITE));
+			       (deciding_label(m, t->path, true)->access == ACCESS_WRITE ||
+				       in_write_mount(m, t->path))));
+}
+
+/* Whether a placeholder above its own name holds what a rule enforces. */
+static bool is_held(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	return rule->missing == MISSING_ENFORCE && t->error == -ENOTDIR &&
+	       is_placeholder(m->tree, t->blocked);
 }
 
 /* What becomes of a rule whose host path is not there: 0 = it is done with, 1 = it still counts. */
@@ -198,14 +260,16 @@ static int missing_rule(const struct maker *m, const struct rule *rule, const st
 		return 0; /* nor can anyone inside reach it */
 	if (t->error == -ELOOP)
 		return is_planted(m, rule, t) ? 0 : err_loop(m, rule, t);
+	if (is_held(m, rule, t))
+		return rule->access == ACCESS_DENY;
 	if ((t->error == -ENOENT || t->error == -ENOTDIR) && protects(m, rule, t)) {
-		/* A denied name is noted where it could be made: plan.c knows all its places. */
+		/* A denied name is held where it could be made: plan.c knows all its places. */
 		if (rule->access == ACCESS_READ)
-			note_not_enforced(m->notes, t->path, rule);
+			hold_missing(m->plan, m->tree, t->path, rule);
 		return rule->access == ACCESS_DENY;
 	}
 	if (rule->optional && (t->error == -ENOENT || t->error == -ENOTDIR)) {
-		strvec_pushf(m->notes, "skipped: optional %s does not exist", rule->path);
+		strvec_pushf(&m->plan->notes, "skipped: optional %s does not exist", rule->path);
 		return 0;
 	}
 	return t->error == -EACCES ? err_out_of_reach(m, rule, t) : err_missing(m, rule, t);
@@ -618,6 +682,24 @@ static int resolve_rules(struct maker *m)
 	return 0;
 }
 
+/* Placeholders that hold what is enforced. One that stands for a directory above the rule's own name
+ * has to be kept as well. */
+static void label_placeholders(struct maker *m)
+{
+	for (size_t i = 0; i < m->rules->n; i++) {
+		const struct rule *rule = &m->rules->v[i];
+		const struct target *t = &m->targets[i];
+		const char *name = t->error == -ENOTDIR ? t->blocked : t->path;
+
+		if (rule->missing != MISSING_ENFORCE || !protects(m, rule, t) ||
+			!is_placeholder(m->tree, name))
+			continue;
+		add_hold(m->plan, name);
+		if (t->error && deciding_label(m, name, false)->access == ACCESS_WRITE)
+			add_label(m, name, ACCESS_READ, rule);
+	}
+}
+
 /* What is denied, or kept from being written, is so under its other names in the host's mount
  * table. */
 static void label_aliases(struct maker *m)
@@ -671,7 +753,7 @@ static void note_hard_links(const struct maker *m, const struct rule *rule, cons
 {
 	if (!t->error && !t->into_proc && t->st.kind == TREE_FILE && t->st.nlink > 1 &&
 		protects(m, rule, t))
-		strvec_pushf(m->notes,
+		strvec_pushf(&m->plan->notes,
 			"%s has %ju names (hard links): the others are not looked for", t->path,
 			(uintmax_t)t->st.nlink);
 }
@@ -683,6 +765,7 @@ static int label_rules(struct maker *m)
 	if (label_linked(m, ACCESS_DENY) < 0 || label_linked(m, ACCESS_READ) < 0 ||
 		label_linked(m, ACCESS_WRITE) < 0)
 		return -1;
+	label_placeholders(m);
 	label_aliases(m);
 	if (check_ats(m) < 0)
 		return -1;
@@ -808,20 +891,22 @@ static int place_rules(struct maker *m)
 static void look_below(struct place *place)
 {
 	place->visible = place->show != SHOW_WAY && place->show != SHOW_NOTHING;
+	place->enforced = place->show == SHOW_NOTHING && place->why->missing == MISSING_ENFORCE;
 	for (size_t i = 0; i < place->n_kids; i++) {
 		const struct place *below = place->kids[i];
 
 		look_below(place->kids[i]);
 		place->visible |= below->visible;
-		place->read_below |= below->read_below ||
+		place->enforced |= below->enforced;
+		place->held_below |= below->held_below || below->enforced ||
 				     (below->show == SHOW_HOST && below->access == ACCESS_READ);
 	}
 }
 
-struct place *places_make(
-	const struct rules *rules, const struct tree *tree, struct strvec *notes, struct err *err)
+struct place *places_make(struct plan *plan, const struct tree *tree, struct err *err)
 {
-	struct maker m = {.rules = rules, .tree = tree, .notes = notes, .err = err};
+	const struct rules *rules = &plan->rules;
+	struct maker m = {.plan = plan, .rules = rules, .tree = tree, .err = err};
 	int rc = resolve_rules(&m);
 
 	if (rc == 0)

@@ -7,8 +7,7 @@
 #define SBX_PLAN_PLACES_H
 
 #include "base/err.h"
-#include "base/strvec.h"
-#include "plan/glob.h"
+#include "plan/plan.h"
 #include "plan/tree.h"
 #include "policy/policy.h"
 
@@ -36,17 +35,21 @@ struct place {
 	struct place **kids;    /* sorted by name */
 	size_t n_kids, alloc_kids;
 	bool visible;    /* it or something below it shows something */
-	bool read_below; /* something strictly below shows a host object read-only */
+	bool enforced;   /* it or something below it is denied and must not appear when missing */
+	bool held_below; /* something strictly below keeps its name: a host object that is shown
+			    read-only, or what is enforced */
 };
 
-/* The place of "/", with all others below it; to be freed with place_free. NULL with ERR_PLAN,
- * err->at naming the rule. Says in notes what is not enforced. */
-struct place *places_make(
-	const struct rules *rules, const struct tree *tree, struct strvec *notes, struct err *err);
+/* The place of "/", with all others below it, made from the plan's rules; to be freed with
+ * place_free. NULL with ERR_PLAN, err->at naming the rule. Adds to the plan's notes and to what it
+ * holds. */
+struct place *places_make(struct plan *plan, const struct tree *tree, struct err *err);
 void place_free(struct place *place);
 
-/* Says that a protected name is missing where the command could make it. */
-void note_not_enforced(struct strvec *notes, const char *path, const struct rule *rule);
+/* What becomes of the host path of a protection that is missing below a directory which the command
+ * may write: it is to be held, or a note says that nothing holds it. */
+void hold_missing(
+	struct plan *plan, const struct tree *tree, const char *path, const struct rule *rule);
 /* Fills err->at with a rule's file and pointer; returns -1. */
 int err_rule(struct err *err, const struct rule *rule);
 

@@ -45,7 +45,8 @@ struct planner {
 /* What a process would find at a path if no rule spoke of it. */
 struct under {
 	bool scaffold;    /* its directory is scaffold: what shall be at the path has to be made */
-	const char *host; /* the host object (or missing name) that belongs there; NULL = none */
+	const char *host; /* the host object (or missing name) that belongs there; NULL = none, in
+			     scaffold only */
 	enum access access;
 	const struct rule *why;
 };
@@ -132,9 +133,7 @@ static int check_mount_point(struct planner *p, const struct place *place,
 	struct tree_stat st;
 
 	if (!under->host)
-		return under->scaffold ? 0
-				       : err_mount_point(p, place, why,
-						 "its directory does not exist there");
+		return 0;
 	if (tree_lstat(p->tree, under->host, &st) < 0) {
 		if (under->scaffold)
 			return 0;
@@ -150,7 +149,8 @@ static int check_mount_point(struct planner *p, const struct place *place,
 			  : "type mismatch: what is no directory on a directory");
 }
 
-/* Whether a readable directory has to be opened: a kid needs a name that it lacks. */
+/* Whether a readable directory has to be opened: a kid needs a name that it lacks, or lacks one that
+ * must not appear. */
 static bool needs_open(const struct planner *p, const struct place *place, const char *host)
 {
 	for (size_t i = 0; i < place->n_kids; i++) {
@@ -158,8 +158,10 @@ static bool needs_open(const struct planner *p, const struct place *place, const
 		CLEANUP_FREE char *path = path_join(host, path_base(kid->path));
 		struct tree_stat st;
 
-		if (kid->visible && (tree_lstat(p->tree, path, &st) < 0 ||
-					    (st.kind == TREE_LINK) != (kid->show == SHOW_LINK)))
+		if (!kid->visible && !kid->enforced)
+			continue;
+		if (tree_lstat(p->tree, path, &st) < 0 ||
+			(kid->visible && (st.kind == TREE_LINK) != (kid->show == SHOW_LINK)))
 			return true;
 	}
 	return false;
@@ -239,9 +241,9 @@ static int emit_host(struct planner *p, const struct place *place, const struct 
 		add_scaffold_dir(p, place->path, st.mode, under, why);
 		return emit_opened(p, place, source, why);
 	}
-	/* Below a writable directory everything above what is read-only is pinned: a mount point
+	/* Below a writable directory everything above what keeps its name is pinned: a mount point
 	 * cannot be renamed away. */
-	if (!shows || (access == ACCESS_WRITE && place->read_below))
+	if (!shows || (access == ACCESS_WRITE && place->held_below && st.kind == TREE_DIR))
 		add_op(p, access == ACCESS_WRITE ? OP_BIND_WRITE : OP_BIND_READ, source,
 			place->path, why);
 	return emit_kids(p, place, false, source, access, why);
@@ -260,7 +262,7 @@ static int emit_way(struct planner *p, const struct place *place, const struct u
 	if (!place->visible && (under->scaffold || under->access != ACCESS_WRITE))
 		return 0;
 	if (!under->scaffold)
-		return emit_kids(p, place, false, NULL, under->access, under->why);
+		return emit_kids(p, place, false, under->host, under->access, under->why);
 	add_op(p, OP_DIR, NULL, place->path, under->why)->mode =
 		under->access == ACCESS_DENY ? 0555 : 0755;
 	return emit_kids(p, place, true, NULL, under->access, under->why);
@@ -309,7 +311,7 @@ static int emit_nothing(struct planner *p, const struct place *place, const stru
 
 	if ((error == -ENOENT || error == -ENOTDIR) && !under->scaffold &&
 		under->access == ACCESS_WRITE)
-		note_not_enforced(&p->plan->notes, place->path, place->why);
+		hold_missing(p->plan, p->tree, under->host, place->why);
 	if (place->visible) {
 		if (!there && !under->scaffold)
 			return emit_way(p, place, under);
@@ -324,7 +326,7 @@ static int emit_nothing(struct planner *p, const struct place *place, const stru
 	if (!there)
 		return error != -ENOENT || under->scaffold
 			       ? 0
-			       : emit_kids(p, place, false, NULL, under->access, under->why);
+			       : emit_kids(p, place, false, under->host, under->access, under->why);
 	if (st.kind == TREE_LINK) {
 		if (under->scaffold)
 			return 0;
@@ -498,7 +500,7 @@ int plan_make(struct plan *plan, const struct policy *policy, const struct tree 
 	plan->cwd = xstrdup(cwd);
 	if (rules_make(&plan->rules, policy, tree, &plan->notes, err) < 0)
 		return -1;
-	root = places_make(&plan->rules, tree, &plan->notes, err);
+	root = places_make(plan, tree, err);
 	if (!root)
 		return -1;
 	rc = emit_root(&p, root);
@@ -523,6 +525,7 @@ void plan_clear(struct plan *plan)
 	free(plan->ops);
 	rules_clear(&plan->rules);
 	free(plan->cwd);
+	strvec_clear(&plan->hold);
 	strvec_clear(&plan->notes);
 	*plan = (struct plan){0};
 }

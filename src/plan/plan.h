@@ -54,6 +54,9 @@ struct plan {
 	size_t n, alloc;
 	char *cwd;           /* the command's working directory, a normal sandbox path */
 	enum proc_mode proc; /* as requested */
+	struct strvec hold;  /* missing names of the host that a placeholder (base/placeholder.h)
+				has to hold, and placeholders that do: the plan is to be made anew
+				once they are there */
 	struct strvec notes; /* what a user should know: entries left out, what is not enforced */
 };
 

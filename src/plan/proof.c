@@ -21,6 +21,7 @@
 #include "plan/proof.h"
 
 #include "base/mem.h"
+#include "base/placeholder.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -30,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 enum { MAX_LINKS = 40 };
 
@@ -1230,6 +1232,27 @@ static int make_claims(struct proof *pr)
 	return 0;
 }
 
+/* Whether a rule makes the directory of a host path writable: at its own place, or in a mount. */
+static bool below_write(const struct proof *pr, const char *path)
+{
+	for (const struct place *p = place_get(&pr->view, path)->parent; p; p = p->parent)
+		if (p->path_claim && p->path_claim->access == ACCESS_WRITE)
+			return true;
+	for (size_t i = 0; i < pr->n_claims; i++)
+		if (pr->claims[i].rule->kind == RULE_MOUNT && !pr->claims[i].error &&
+			pr->claims[i].access == ACCESS_WRITE && tail(path, pr->claims[i].object))
+			return true;
+	return false;
+}
+
+/* Whether a rule protects what it names: it denies it, or keeps it from being written. */
+static bool protects(const struct proof *pr, const struct claim *c)
+{
+	return c->rule->kind == RULE_PATH &&
+	       (c->access == ACCESS_DENY ||
+		       (c->access == ACCESS_READ && below_write(pr, c->object)));
+}
+
 static bool same_host_object(const struct proof *pr, const char *a, const char *b)
 {
 	struct tree_stat x, y;
@@ -1238,20 +1261,39 @@ static bool same_host_object(const struct proof *pr, const char *a, const char *
 	       x.dev == y.dev && x.ino == y.ino;
 }
 
-/* Lets a claim stand at another name of its object, or of a part of it, where that gives more. */
-static void stand_alias(struct proof *pr, const struct claim *c, const char *part, const char *name)
+/* Lets a claim stand at another name too. */
+static void add_alias(struct proof *pr, const struct claim *c, const char *name, enum access access)
 {
-	struct claim *alias;
+	struct claim *alias = xcalloc(1, sizeof(*alias));
 
-	if (strcmp(name, c->object) == 0 || !same_host_object(pr, part, name) ||
-		host_claim(pr, name)->access <= c->access)
-		return;
-	alias = xcalloc(1, sizeof(*alias));
 	*alias = (struct claim){
-		.rule = c->rule, .access = c->access, .object = xstrdup(name), .trusted = true};
+		.rule = c->rule, .access = access, .object = xstrdup(name), .trusted = true};
 	GROW(pr->aliases, pr->n_aliases, pr->alloc_aliases);
 	pr->aliases[pr->n_aliases++] = alias;
 	place_get(&pr->view, name)->path_claim = alias;
+}
+
+/* Lets a claim stand at another name of its object, or of a part of it, where that gives more. */
+static void stand_alias(struct proof *pr, const struct claim *c, const char *part, const char *name)
+{
+	if (strcmp(name, c->object) != 0 && same_host_object(pr, part, name) &&
+		host_claim(pr, name)->access > c->access)
+		add_alias(pr, c, name, c->access);
+}
+
+/* What is enforced may be held by a placeholder above its own name, which has to stay. */
+static void stand_placeholder(struct proof *pr, const struct claim *c)
+{
+	CLEANUP_FREE char *name = xstrdup(c->object);
+	struct tree_stat st;
+
+	if (c->rule->missing != MISSING_ENFORCE || c->error != -ENOTDIR)
+		return;
+	while (tree_lstat(pr->tree, name, &st) < 0)
+		cut_last(name);
+	if (st.kind == TREE_FILE && st.size == 0 && st.mode == PLACEHOLDER_MODE &&
+		host_claim(pr, name)->access == ACCESS_WRITE)
+		add_alias(pr, c, name, ACCESS_READ);
 }
 
 /* The host's mount table may show a denied or protected object at more than one place. */
@@ -1284,6 +1326,9 @@ static int place_claims(struct proof *pr)
 	for (size_t i = 0; i < pr->n_claims; i++)
 		if (pr->claims[i].rule->kind == RULE_PATH && !pr->claims[i].off)
 			stand_path(pr, &pr->claims[i]);
+	for (size_t i = 0; i < pr->n_claims; i++)
+		if (pr->claims[i].rule->kind == RULE_PATH && protects(pr, &pr->claims[i]))
+			stand_placeholder(pr, &pr->claims[i]);
 	for (size_t i = 0; i < pr->n_claims; i++) {
 		const struct claim *c = &pr->claims[i];
 
@@ -1674,7 +1719,7 @@ static int check_nothing(const struct proof *pr, const struct place *place, cons
 	if (w->named && !shown_below &&
 		(op->kind == OP_DENY_FILE || (op->kind == OP_DENY_DIR && (op->mode & 0777) == 0) ||
 			(op->kind == OP_FILE && op->data_len == 0 && w->rule->mask == MASK_EMPTY)))
-		return 0;
+		return w->rule->missing == MISSING_ENFORCE ? check_pins(pr, place, w) : 0;
 	if (!shown_below || !is_own_dir(op) || op->kind == OP_DEV)
 		return w->named ? place_fault(pr, place, w, "is not denied") : unjustified(pr, op);
 	if (w->access == ACCESS_DENY && (op->mode & 0777) != 0555)
@@ -1777,45 +1822,73 @@ static int check_granted_walk(const struct proof *pr, const struct claim *c)
 	return 0;
 }
 
-static bool below_write(const struct place *place)
+static bool is_noted(const struct proof *pr, const struct claim *c)
 {
-	while ((place = place->parent))
-		if (place->path_claim && place->path_claim->access == ACCESS_WRITE)
+	for (size_t i = 0; i < pr->plan->notes.n; i++)
+		if (strstr(pr->plan->notes.v[i], c->rule->path) ||
+			strstr(pr->plan->notes.v[i], c->object))
 			return true;
 	return false;
 }
 
-/* What is missing on the host: a grant has to say that it may be; of a name to protect that can
- * be made inside, on the host, a note has to speak. */
-static int check_missing(const struct proof *pr, const struct claim *c)
+/* A protected name that the host does not have, at one of its places: what is enforced cannot
+ * appear there, and of others that the command could make a note has to speak. */
+static int check_absence(const struct proof *pr, const struct claim *c, const char *path)
 {
-	CLEANUP_FREE char *place = NULL;
-	CLEANUP_SEEN struct seen s = {0};
-	bool protects =
-		c->rule->kind == RULE_PATH &&
-		(c->access == ACCESS_DENY ||
-			(c->access == ACCESS_READ && below_write(place_get(&pr->view, c->object))));
+	CLEANUP_FREE char *place = xstrdup(path);
+	CLEANUP_FREE char *first = NULL; /* the first name that is missing */
+	CLEANUP_SEEN struct seen s;
+	bool enforced = c->rule->missing == MISSING_ENFORCE;
+	int error;
 
-	if (!protects)
-		return c->rule->optional ? 0
-					 : fault(pr->err, c->rule, "%s %s is not there",
-						   rule_words(c->rule), c->rule->path);
-	place = xstrdup(c->object);
 	look(&pr->view, place, &s);
 	if (!s.error)
 		return 0; /* something else stands there */
 	while (s.error && place[1]) {
 		seen_clear(&s);
+		free(first);
+		first = xstrdup(place);
 		cut_last(place);
 		look(&pr->view, place, &s);
 	}
-	if (c->error != -ENOENT || s.by->op->kind != OP_BIND_WRITE || s.kind != TREE_DIR)
+	if (!is_bind(s.by->op) || (s.access != ACCESS_WRITE && (!enforced || s.kind != TREE_DIR)))
 		return 0;
-	for (size_t i = 0; i < pr->plan->notes.n; i++)
-		if (strstr(pr->plan->notes.v[i], c->rule->path) ||
-			strstr(pr->plan->notes.v[i], c->object))
-			return 0;
-	return fault(pr->err, c->rule, "%s can be made inside, and no note says so", c->rule->path);
+	error = s.access == ACCESS_WRITE && s.kind == TREE_DIR
+			? tree_access(pr->tree, s.host, W_OK | X_OK)
+			: 0;
+	if (error == -EACCES || error == -EROFS)
+		return enforced ? check_pins(pr, place_get(&pr->view, first),
+					  &(struct want){.rule = c->rule})
+				: 0; /* nor can the caller make it */
+	if (enforced && s.kind == TREE_DIR)
+		return fault(pr->err, c->rule, "%s could appear at %s", c->object, path);
+	return is_noted(pr, c) ? 0
+			       : fault(pr->err, c->rule,
+					 "%s can be made inside, and no note says so", path);
+}
+
+/* What is missing on the host: a grant has to say that it may be. */
+static int check_missing(const struct proof *pr, const struct claim *c)
+{
+	if (!protects(pr, c))
+		return c->rule->optional ? 0
+					 : fault(pr->err, c->rule, "%s %s is not there",
+						   rule_words(c->rule), c->rule->path);
+	if (c->error != -ENOENT && c->error != -ENOTDIR)
+		return 0;
+	if (check_absence(pr, c, c->object) < 0)
+		return -1;
+	for (size_t i = 0; i < pr->n_claims; i++) {
+		const struct claim *m = &pr->claims[i];
+
+		if (m->rule->kind != RULE_MOUNT || m->off || !strictly_below(c->object, m->object))
+			continue;
+		CLEANUP_FREE char *image = graft(m->stands->path, tail(c->object, m->object));
+
+		if (check_absence(pr, c, image) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int check_rule(const struct proof *pr, const struct claim *c)

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/open.h"
 #include "base/path.h"
+#include "base/placeholder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -84,6 +85,7 @@ static int look_at(const char *path, struct tree_stat *out)
 		.uid = st.st_uid,
 		.gid = st.st_gid,
 		.nlink = st.st_nlink,
+		.size = st.st_size,
 		.dev = st.st_dev,
 		.rdev = st.st_rdev,
 		.ino = st.st_ino,
@@ -96,24 +98,58 @@ static int compare_answers(const void *a, const void *b)
 	return strcmp(((const struct answer *)a)->path, ((const struct answer *)b)->path);
 }
 
+static struct answer *add_answer(struct live *live, const char *path)
+{
+	struct answer *answer = xcalloc(1, sizeof(*answer));
+
+	answer->path = xstrdup(path);
+	if (!tsearch(answer, &live->answers, compare_answers)) /* no memory to keep it */
+		abort();
+	return answer;
+}
+
+static struct answer *find_answer(struct live *live, const char *path)
+{
+	struct answer key = {.path = (char *)path};
+	struct answer **known = tfind(&key, &live->answers, compare_answers);
+
+	return known ? *known : NULL;
+}
+
 static int live_lstat(const struct tree *tree, const char *path, struct tree_stat *out)
 {
 	struct live *live = (struct live *)tree;
-	struct answer key = {.path = (char *)path};
-	struct answer **known = tfind(&key, &live->answers, compare_answers);
-	struct answer *answer;
+	struct answer *answer = find_answer(live, path);
 
-	if (!known) {
-		answer = xcalloc(1, sizeof(*answer));
-		answer->path = xstrdup(path);
+	if (!answer) {
+		answer = add_answer(live, path);
 		answer->error = look_at(path, &answer->st);
-		known = tsearch(answer, &live->answers, compare_answers);
-		if (!known) /* no memory to keep it */
-			abort();
 	}
-	if (!(*known)->error)
-		*out = (*known)->st;
-	return (*known)->error;
+	if (!answer->error)
+		*out = answer->st;
+	return answer->error;
+}
+
+void tree_live_pretend(struct tree *tree, const char *path)
+{
+	struct live *live = (struct live *)tree;
+
+	if (!find_answer(live, path))
+		add_answer(live, path)->st = (struct tree_stat){.kind = TREE_FILE,
+			.mode = PLACEHOLDER_MODE,
+			.uid = geteuid(),
+			.gid = getegid(),
+			.nlink = 1};
+}
+
+static int live_access(const struct tree *tree, const char *path, int mode)
+{
+	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_PATH);
+
+	(void)tree;
+	if (fd < 0)
+		return fd;
+	return faccessat(fd, "", mode, AT_EACCESS | AT_EMPTY_PATH) == 0 ? 0 : -errno;
 }
 
 static int live_readlink(const struct tree *tree, const char *path, char **target)
@@ -246,6 +282,7 @@ struct tree *tree_live(void)
 		.readlink = live_readlink,
 		.list = live_list,
 		.head = live_head,
+		.access = live_access,
 		.mounts = live_mounts};
 	struct live *live = xcalloc(1, sizeof(*live));
 

@@ -31,6 +31,7 @@ struct tree_stat {
 	uid_t uid;
 	gid_t gid;
 	nlink_t nlink;
+	off_t size;
 	dev_t dev, rdev; /* rdev: of a device node */
 	ino_t ino;
 };
@@ -56,6 +57,9 @@ struct tree_ops {
 	int (*list)(const struct tree *tree, const char *path, struct strvec *names);
 	/* Reads up to size bytes from the start of a regular file. The count or -errno. */
 	ssize_t (*head)(const struct tree *tree, const char *path, void *buf, size_t size);
+	/* Whether the caller may do what mode says with the object itself, W_OK and X_OK of
+	 * access(2), by the ids and capabilities that bwrap will have: 0 or -errno. */
+	int (*access)(const struct tree *tree, const char *path, int mode);
 	/* The mount table, later mounts covering earlier ones at one place; owned by the tree. */
 	const struct tree_mount *(*mounts)(const struct tree *tree, size_t *n);
 };
@@ -84,6 +88,11 @@ static inline ssize_t tree_head(const struct tree *t, const char *path, void *bu
 	return t->ops->head(t, path, buf, size);
 }
 
+static inline int tree_access(const struct tree *t, const char *path, int mode)
+{
+	return t->ops->access(t, path, mode);
+}
+
 static inline const struct tree_mount *tree_mounts(const struct tree *t, size_t *n)
 {
 	return t->ops->mounts(t, n);
@@ -100,6 +109,9 @@ struct tree *tree_live(void);
 /* Opens what a path of the live tree was when it was asked for (O_PATH, close-on-exec, through
  * no link): the descriptor, -ESTALE when something else is there now, or another -errno. */
 int tree_live_open(const struct tree *tree, const char *path);
+/* Has the live tree answer for a missing path as if a placeholder (base/placeholder.h) were there;
+ * a path that was asked for before keeps its answer. */
+void tree_live_pretend(struct tree *tree, const char *path);
 void tree_live_free(struct tree *tree);
 
 #endif

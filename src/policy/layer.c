@@ -339,6 +339,19 @@ static int read_mask(struct reader *r, const json *value, const struct json_plac
 	return word;
 }
 
+static int read_missing(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const char *const words[] = {[MISSING_WATCH] = "watch",
+		[MISSING_QUARANTINE] = "quarantine",
+		[MISSING_ENFORCE] = "enforce",
+		NULL};
+	int word = read_word(r, value, at, words);
+
+	if (word >= 0)
+		r->rule->missing = (enum missing)word;
+	return word;
+}
+
 static int read_mount_access(struct reader *r, const json *value, const struct json_place *at)
 {
 	int word = read_word(r, value, at, (const char *const[]){"read", "write", NULL});
@@ -452,14 +465,16 @@ static int missing(struct reader *r, const struct json_place *at, const char *ke
 static int read_path_rule(
 	struct reader *r, const json *value, const struct json_place *at, enum access access)
 {
-	static const struct member members[] = {PATH_MEMBERS, {NULL, NULL}};
-	static const struct member deny_members[] = {
-		PATH_MEMBERS, {"mask", read_mask}, {NULL, NULL}};
+	static const struct member members[][9] = {
+		[ACCESS_DENY] = {PATH_MEMBERS, {"missing", read_missing}, {"mask", read_mask}},
+		[ACCESS_READ] = {PATH_MEMBERS, {"missing", read_missing}},
+		[ACCESS_WRITE] = {PATH_MEMBERS},
+	};
 
 	if (new_rule(r, RULE_PATH, access, at) < 0)
 		return -1;
 	if (json_type(value) == JSON_OBJECT) {
-		if (read_object(r, value, at, access == ACCESS_DENY ? deny_members : members) < 0)
+		if (read_object(r, value, at, members[access]) < 0)
 			return -1;
 		if (!r->rule->path)
 			return missing(r, at, "path");
@@ -868,6 +883,19 @@ static int read_limits(struct reader *r, const json *value, const struct json_pl
 	return read_object(r, value, at, members);
 }
 
+static int read_required(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_word(r, value, at, (const char *const[]){"protect", NULL}) < 0)
+		return -1;
+	r->layer->policy.require_protect = true;
+	return 0;
+}
+
+static int read_require(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_required);
+}
+
 int layer_read(struct layer *layer, const json *document, const struct layer_source *source,
 	const struct policy_context *context, struct err *err)
 {
@@ -875,7 +903,8 @@ int layer_read(struct layer *layer, const json *document, const struct layer_sou
 		{"description", read_description}, {"extends", read_extends}, {"off", read_off},
 		{"final", read_final}, {"filesystem", read_filesystem}, {"network", read_network},
 		{"identity", read_identity}, {"environment", read_environment},
-		{"process", read_process}, {"limits", read_limits}, {NULL, NULL}};
+		{"process", read_process}, {"limits", read_limits}, {"require", read_require},
+		{NULL, NULL}};
 	struct reader r = {layer, source, context, NULL, err};
 
 	layer->file = source->file;

@@ -52,8 +52,8 @@ static bool same_text(const char *a, const char *b)
 static bool same_meaning(const struct rule *a, const struct rule *b)
 {
 	if (a->kind != b->kind || a->access != b->access || a->mask != b->mask ||
-		a->size != b->size || a->optional != b->optional || a->final != b->final ||
-		a->grants.n != b->grants.n)
+		a->missing != b->missing || a->size != b->size || a->optional != b->optional ||
+		a->final != b->final || a->grants.n != b->grants.n)
 		return false;
 	for (size_t i = 0; i < a->grants.n; i++)
 		if (strcmp(a->grants.v[i], b->grants.v[i]) != 0)
@@ -370,6 +370,7 @@ static void merge_settings(struct merge *m, struct layer *layer)
 		p->stdio = new->stdio;
 	if (layer->where[SET_WALL])
 		p->wall_ms = new->wall_ms;
+	p->require_protect |= new->require_protect;
 	take_list(&p->capabilities, &new->capabilities);
 	take_list(&p->env_inherit, &new->env_inherit);
 	for (size_t i = 0; i < new->n_env_set; i++)

@@ -39,6 +39,14 @@ enum rule_kind {
 /* How a denied file looks: open fails with EACCES, or it is empty and read-only. */
 enum mask { MASK_EACCES, MASK_EMPTY };
 
+/* What becomes of a protected name that the host does not have. */
+enum missing {
+	MISSING_WATCH,      /* nothing is put on the host; it could only be watched */
+	MISSING_QUARANTINE, /* the same, and what appears could be moved aside */
+	MISSING_ENFORCE,    /* it cannot appear: a placeholder is held there, or its directory does
+			       not show what the host adds */
+};
+
 /* Where a rule was written. */
 struct origin {
 	char *file;     /* a path, "built-in policy NAME", "command line" or "default" */
@@ -64,6 +72,7 @@ struct rule {
 	size_t text_len;
 	uint64_t size;      /* TMPFS: bytes; 0 = the default */
 	enum mask mask;     /* PATH with ACCESS_DENY */
+	enum missing missing; /* PATH with ACCESS_DENY or READ */
 	bool optional;      /* PATH, MOUNT, DEVICE: may be missing on the host */
 	bool final;         /* PATH: no later layer raises access in path, or mounts from it */
 	bool relative;      /* written as "./..." */
@@ -103,6 +112,7 @@ struct policy {
 	struct strvec capabilities;  /* "CAP_..." names, checked */
 	enum stdio_mode stdio;
 	uint64_t wall_ms;            /* 0 = no limit */
+	bool require_protect;        /* refuse a plan that leaves a protected name to the command */
 	struct strvec own;           /* normal paths of sbx's own files, which nothing may make
 					writable: for what patterns match the planner sees to it */
 };

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/placeholder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -170,6 +171,18 @@ static ssize_t fake_head(const struct tree *tree, const char *path, void *buf, s
 	return (ssize_t)n;
 }
 
+/* Modes alone decide. */
+static int fake_access(const struct tree *tree, const char *path, int mode)
+{
+	int error = 0;
+	struct entry *e = walk((const struct fake *)tree, path, &error);
+
+	for (int bit = 1; e && bit <= 4; bit <<= 1)
+		if (mode & bit && !permitted((const struct fake *)tree, e, (unsigned)bit))
+			return -EACCES;
+	return error;
+}
+
 static const struct tree_mount *fake_mounts(const struct tree *tree, size_t *n)
 {
 	const struct fake *fake = (const struct fake *)tree;
@@ -189,6 +202,7 @@ static const struct tree_ops fake_ops = {.lstat = fake_lstat,
 	.readlink = fake_readlink,
 	.list = fake_list,
 	.head = fake_head,
+	.access = fake_access,
 	.mounts = fake_mounts};
 
 /* Undoes \ooo and \n, in place. */
@@ -248,6 +262,7 @@ static bool parse_line(struct fake *fake, char *line)
 	if (content && e->st.kind == TREE_FILE) {
 		*content++ = '\0';
 		e->text = xstrdup(unescape(content));
+		e->st.size = (off_t)strlen(e->text);
 	}
 	if (e->st.kind == TREE_LINK) {
 		if (strncmp(rest, "-> ", 3) != 0)
@@ -307,4 +322,23 @@ void faketree_free(struct tree *tree)
 	free(fake->mounts);
 	free(fake->entries);
 	free(fake);
+}
+
+char *faketree_hold(const char *text, const struct strvec *names)
+{
+	struct tree *tree = faketree_parse(text);
+	char *held = NULL;
+	struct tree_stat st;
+
+	for (size_t i = 0; i < names->n; i++)
+		if (tree_lstat(tree, names->v[i], &st) < 0) {
+			CLEANUP_FREE char *path = real_path((const struct fake *)tree, names->v[i]);
+			char *more = xasprintf(
+				"%s\nf %s %o\n", held ? held : text, path, PLACEHOLDER_MODE);
+
+			free(held);
+			held = more;
+		}
+	faketree_free(tree);
+	return held;
 }

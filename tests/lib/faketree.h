@@ -25,5 +25,8 @@
 /* NULL when the text is wrong (the fault goes to stderr). Free with faketree_free. */
 struct tree *faketree_parse(const char *text);
 void faketree_free(struct tree *tree);
+/* The text of a tree with placeholders at the names that it lacks; NULL when it lacks none. Free with
+ * free(). */
+char *faketree_hold(const char *text, const struct strvec *names);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Golden cases: tests/golden/NAME.case holds a policy, a tree and the plan (or the error) they lead
  * to. Sections begin with "== NAME": policy, tree, context (lines "home /x", "cwd /x", "proc bind";
- * optional), plan. SBX_GOLDEN_WRITE=1 writes what came out as the new plan section, to be read
+ * optional), plan. What a plan holds is put into the tree before it is made anew. SBX_GOLDEN_WRITE=1 writes what came out as the new plan section, to be read
  * before it is committed. Every plan is proven as well.
  */
 #include "base/mem.h"
@@ -73,13 +73,33 @@ static void print_op(FILE *out, const struct op *op)
 	putc('\n', out);
 }
 
+/* Makes the plan, again as long as it wants missing names to be held. */
+static int make_held(struct plan *plan, const struct policy *policy, struct tree **tree,
+	char **tree_text, const struct plan_request *request, struct err *err)
+{
+	char *held;
+
+	while (plan_make(plan, policy, *tree, request, err) == 0) {
+		held = faketree_hold(*tree_text, &plan->hold);
+		if (!held)
+			return 0;
+		plan_clear(plan);
+		faketree_free(*tree);
+		free(*tree_text);
+		*tree_text = held;
+		*tree = faketree_parse(held);
+	}
+	return -1;
+}
+
 /* What policy and tree lead to, as the plan section has it. */
 static char *outcome(const struct golden *g, const char *name)
 {
 	char home[256] = "/home/me", cwd[256] = "/home/me/proj", proc[16] = "fresh";
 	struct policy_context context = {.home = home, .cwd = cwd};
 	struct plan_request request = {.cwd = cwd};
-	struct tree *tree = faketree_parse(g->tree);
+	CLEANUP_FREE char *tree_text = xstrdup(g->tree);
+	struct tree *tree = faketree_parse(tree_text);
 	struct policy policy = {0};
 	struct plan plan = {0};
 	struct err err = {0};
@@ -96,11 +116,13 @@ static char *outcome(const struct golden *g, const char *name)
 	request.proc = strcmp(proc, "bind") == 0 ? PROC_BIND : PROC_FRESH;
 	if (policy_load_text(
 		    &policy, g->policy, strlen(g->policy), "test.json", NULL, &context, &err) < 0 ||
-		plan_make(&plan, &policy, tree, &request, &err) < 0) {
+		make_held(&plan, &policy, &tree, &tree_text, &request, &err) < 0) {
 		fprintf(out, "error: %s\nat: %s\nhint: %s\n", err.message, err.at, err.hint);
 	} else {
 		for (size_t i = 0; i < plan.n; i++)
 			print_op(out, &plan.ops[i]);
+		for (size_t i = 0; i < plan.hold.n; i++)
+			fprintf(out, "hold: %s\n", plan.hold.v[i]);
 		for (size_t i = 0; i < plan.notes.n; i++)
 			fprintf(out, "note: %s\n", plan.notes.v[i]);
 		if (!ok(proof_check(&plan, &policy, tree, &err) == 0, "%s: proven", name))

@@ -150,8 +150,10 @@ static void random_rules(struct random_rules *rules, const struct strvec *paths)
 			continue;
 		strvec_push(&used, path);
 		if (kind < 8) {
-			strvec_pushf(list, "{\"path\": \"%s\"%s}", path,
-				list == &rules->deny ? "" : ", \"optional\": true");
+			strvec_pushf(list, "{\"path\": \"%s\"%s%s}", path,
+				list == &rules->deny ? "" : ", \"optional\": true",
+				list != &rules->write && pick(4) == 0 ? ", \"missing\": \"enforce\""
+								      : "");
 		} else {
 			CLEANUP_FREE char *from = some_path(paths);
 
@@ -191,27 +193,44 @@ static char *policy_text(const struct random_rules *rules, bool backwards)
 
 /* A policy planned on a tree. */
 struct planned {
+	struct tree *tree; /* with placeholders for what the plan holds */
 	struct policy policy;
 	struct plan plan;
 	struct err err;
 	bool made;
 };
 
-static void make(struct planned *p, const struct tree *tree, const char *policy)
+static void make(struct planned *p, const char *tree, const char *policy)
 {
 	struct policy_context context = {.home = "/home/a", .cwd = "/srv"};
 	struct plan_request request = {.proc = PROC_FRESH, .cwd = "/"};
 
+	CLEANUP_FREE char *text = xstrdup(tree);
+	bool loaded;
+
 	*p = (struct planned){0};
-	p->made = policy_load_text(&p->policy, policy, strlen(policy), "test.json", NULL, &context,
-			  &p->err) == 0 &&
-		  plan_make(&p->plan, &p->policy, tree, &request, &p->err) == 0;
+	loaded = policy_load_text(&p->policy, policy, strlen(policy), "test.json", NULL, &context,
+			 &p->err) == 0;
+	for (char *held = text; loaded && held; held = faketree_hold(text, &p->plan.hold)) {
+		if (held != text)
+			free(text);
+		text = held;
+		plan_clear(&p->plan);
+		if (p->tree)
+			faketree_free(p->tree);
+		p->tree = faketree_parse(text);
+		p->made = plan_make(&p->plan, &p->policy, p->tree, &request, &p->err) == 0;
+		if (!p->made)
+			break;
+	}
 }
 
 static void drop(struct planned *p)
 {
 	plan_clear(&p->plan);
 	policy_clear(&p->policy);
+	if (p->tree)
+		faketree_free(p->tree);
 }
 
 static char *ops_text(const struct plan *plan)
@@ -231,10 +250,10 @@ static char *ops_text(const struct plan *plan)
 }
 
 /* What a process inside may do at a path: 0 nothing, 1 read, 2 write. */
-static int reach(const struct planned *p, const struct tree *tree, const char *path)
+static int reach(const struct planned *p, const char *path)
 {
 	struct view_object object = {0};
-	int error = view_lookup(&p->plan, tree, path, &object);
+	int error = view_lookup(&p->plan, p->tree, path, &object);
 	int access = error ? 0 : (int)object.access;
 
 	view_object_clear(&object);
@@ -278,8 +297,8 @@ static bool mounts_stand(const struct planned *p)
 /* One more deny at a random path: no path may be reached further than before. (One more pattern
  * may close a directory before the walk finds a link in it, and what that leads to is then not
  * denied.) */
-static void add_deny(struct random_rules *rules, const struct tree *tree, const char *tree_text,
-	const struct strvec *paths, const struct planned *before)
+static void add_deny(struct random_rules *rules, const char *tree_text, const struct strvec *paths,
+	const struct planned *before)
 {
 	CLEANUP_FREE char *denied = some_path(paths);
 	CLEANUP_FREE char *policy = NULL;
@@ -287,10 +306,9 @@ static void add_deny(struct random_rules *rules, const struct tree *tree, const 
 
 	strvec_pushf(&rules->deny, "\"%s\"", denied);
 	policy = policy_text(rules, false);
-	make(&after, tree, policy);
+	make(&after, tree_text, policy);
 	for (size_t i = 0; after.made && mounts_stand(before) && i < paths->n; i++)
-		if (reach(&after, tree, paths->v[i]) > reach(before, tree, paths->v[i]) &&
-			!raised++) {
+		if (reach(&after, paths->v[i]) > reach(before, paths->v[i]) && !raised++) {
 			diag("%s", paths->v[i]);
 			explain("a deny showed more", tree_text, policy, &after);
 		}
@@ -301,7 +319,6 @@ static void one_round(void)
 {
 	CLEANUP_STRVEC struct strvec paths = {0};
 	CLEANUP_FREE char *tree_text = random_tree(&paths);
-	struct tree *tree = faketree_parse(tree_text);
 	struct random_rules rules = {0};
 	CLEANUP_FREE char *forwards = NULL;
 	CLEANUP_FREE char *backwards = NULL;
@@ -310,22 +327,22 @@ static void one_round(void)
 	random_rules(&rules, &paths);
 	forwards = policy_text(&rules, false);
 	backwards = policy_text(&rules, true);
-	make(&first, tree, forwards);
-	make(&second, tree, backwards);
+	make(&first, tree_text, forwards);
+	make(&second, tree_text, backwards);
 	if (first.made) {
 		CLEANUP_FREE char *ops = ops_text(&first.plan);
 		CLEANUP_FREE char *other = ops_text(&second.plan);
 
 		planned_count++;
-		if (proof_check(&first.plan, &first.policy, tree, &first.err) < 0 && !unproven++)
+		if (proof_check(&first.plan, &first.policy, first.tree, &first.err) < 0 &&
+			!unproven++)
 			explain("not proven", tree_text, forwards, &first);
 		if (strcmp(ops, other) != 0 && !reordered++)
 			explain("the order mattered", tree_text, backwards, &second);
-		add_deny(&rules, tree, tree_text, &paths, &first);
+		add_deny(&rules, tree_text, &paths, &first);
 	}
 	drop(&first);
 	drop(&second);
-	faketree_free(tree);
 	strvec_clear(&rules.read);
 	strvec_clear(&rules.write);
 	strvec_clear(&rules.deny);
@@ -340,7 +357,6 @@ static void many_mounts(void)
 	FILE *tree_out = open_memstream(&tree_text, &size);
 	FILE *policy_out = open_memstream(&policy, &size);
 	struct planned p;
-	struct tree *tree;
 
 	fputs("c /dev/null 1:3\nd /proc/sys\nd /tmp 1777\n", tree_out);
 	fputs("{\"sbx\": 1, \"filesystem\": {\"root\": \"read\", \"deny\": [\"/srv\"", policy_out);
@@ -351,13 +367,11 @@ static void many_mounts(void)
 	fputs("]}}", policy_out);
 	fclose(tree_out);
 	fclose(policy_out);
-	tree = faketree_parse(tree_text);
-	make(&p, tree, policy);
+	make(&p, tree_text, policy);
 	is_str(p.plan.notes.n ? p.plan.notes.v[p.plan.notes.n - 1] : NULL,
 		"609 mounts: bwrap's time grows with their square",
 		"a plan of many mounts says so");
 	drop(&p);
-	faketree_free(tree);
 	free(tree_text);
 	free(policy);
 }

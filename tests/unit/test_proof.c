@@ -29,7 +29,7 @@ static size_t words(char *line, char **word, size_t max)
 	return n;
 }
 
-/* Rules, one a line: "root read|deny", "read|write|deny PATH [optional|empty]", "mount
+/* Rules, one a line: "root read|deny", "read|write|deny PATH [optional|empty|enforce]", "mount
  * read|write FROM AT", "tmpfs read|write AT", "file AT TEXT", "device PATH", "spelled PATH" (of
  * the rule before), "proc fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp
  * are there unless turned off. */
@@ -44,6 +44,7 @@ static void policy_rule(struct policy *policy, char **w, size_t n)
 						      : ACCESS_DENY;
 	rule->optional = strcmp(last, "optional") == 0;
 	rule->mask = strcmp(last, "empty") == 0 ? MASK_EMPTY : MASK_EACCES;
+	rule->missing = strcmp(last, "enforce") == 0 ? MISSING_ENFORCE : MISSING_WATCH;
 	rule->origin.file = (char *)"test";
 	rule->origin.pointer = xstrdup(w[0]);
 	if (strcmp(w[0], "root") == 0) {
@@ -485,7 +486,7 @@ static void test_write(void)
 		"root read\nwrite /w\nread /w/a/b/c\nwrite /w/a/b/c/d\ndeny /w/.env\ndeny /w/ab/x\n"
 		"read /w/hooks",
 		HOST "d /w/a/b/c/d\nf /w/ab\n",
-		"note not enforced: /w/.env, /w/hooks\n" ENTRIES
+		"note not enforced: /w/.env, /w/hooks\nnote not enforced: /w/ab/x\n" ENTRIES
 		"rw /w\nrw /w/a\nrw /w/a/b\nro /w/a/b/c\n"
 		"rw /w/a/b/c/d\n" OWN SEALS};
 
@@ -502,6 +503,44 @@ static void test_write(void)
 		"/w/.env can be made inside", "a missing name without a note");
 	rejects(&w, "note not enforced: /w/.env, /w/hooks", "note not enforced: /w/.env",
 		"/w/hooks can be made inside", "a missing read inside write without a note");
+	rejects(&w, "note not enforced: /w/ab/x", "", "/w/ab/x can be made inside",
+		"a missing name below a file that can be replaced, without a note");
+}
+
+/* What is enforced cannot appear. */
+static void test_enforced(void)
+{
+	static const struct world held = {
+		"root read\nwrite /w\ndeny /w/a/env enforce\nread /w/hooks enforce\n"
+		"deny /w/b/c enforce\nmount write /data /m\ndeny /data/x enforce",
+		HOST "d /w/a\nf /w/a/env 01444\nf /w/hooks 01444\nf /w/b 01444\nf /data/x 01444\n"
+		     "d /m\n",
+		ENTRIES "ro /data\nmaskfile /data/x\nrw /m /data\nmaskfile /m/x\nrw /w\nrw /w/a\n"
+			"maskfile /w/a/env\nro /w/b\nro /w/hooks\n" OWN SEALS};
+	static const struct world opened = {"root read\ndeny /data/no/x enforce",
+		HOST "f /data/f\n", ENTRIES "dir /data 0755\nro /data/f\n" OWN SEALS};
+	static const struct world missing = {"root read\nwrite /w\ndeny /w/env enforce",
+		HOST "d /w\n", "note /w/env\n" ENTRIES "rw /w\n" OWN SEALS};
+	static const struct world not_ours = {"root read\nwrite /w\ndeny /w/b/c enforce",
+		HOST "f /w/b\n", "note /w/b/c\n" ENTRIES "rw /w\n" OWN SEALS};
+	static const struct world others = {"root read\nwrite /w\ndeny /w/o/env enforce",
+		HOST "d /w/o 0755 7 7\n", ENTRIES "rw /w\nrw /w/o\n" OWN SEALS};
+
+	proves(&held, "placeholders");
+	rejects(&held, "rw /w/a", "", "/w/a is not pinned", "an enforced deny without a pin");
+	rejects(&held, "maskfile /w/a/env", "", "/w/a/env", "an enforced deny without a cover");
+	rejects(&held, "ro /w/hooks", "", "/w/hooks is writable", "a placeholder left writable");
+	rejects(&held, "ro /w/b", "", "/w/b is writable",
+		"a placeholder of a directory left writable");
+	rejects(&held, "maskfile /m/x", "", "/m/x", "an enforced name in a mount");
+	proves(&opened, "an opened directory");
+	rejects(&opened, "dir /data 0755\nro /data/f", "ro /data", "/data/no/x could appear",
+		"a directory left as it is on the host");
+	rejects(&missing, "rw /w", "rw /w", "/w/env could appear", "a name that nothing holds");
+	proves(&not_ours, "a file in the way that is no placeholder is noted");
+	rejects(&not_ours, "note /w/b/c", "", "/w/b/c can be made", "or else it is a fault");
+	proves(&others, "a directory that the caller may not write");
+	rejects(&others, "rw /w/o", "", "/w/o is not pinned", "which it could replace");
 }
 
 static void test_root_deny(void)
@@ -746,6 +785,7 @@ int main(void)
 	test_alias();
 	test_opened();
 	test_write();
+	test_enforced();
 	test_root_deny();
 	test_dev_covers();
 	test_raising();
