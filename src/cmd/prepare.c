@@ -160,7 +160,8 @@ static int make_plan(struct prepared *p, const struct plan_request *request, str
 	return n;
 }
 
-int prepare_explainer(struct prepared *p, struct explainer *e, struct err *err)
+int prepare_explainer(
+	struct prepared *p, struct explainer *e, bool nested_userns, struct err *err)
 {
 	int n = getuid() ? getgroups(0, NULL) : 0; /* a run drops root's */
 	struct explain_user user = {getuid(), getgid(), NULL, (size_t)n};
@@ -169,12 +170,11 @@ int prepare_explainer(struct prepared *p, struct explainer *e, struct err *err)
 	user.groups = p->groups = xcalloc((size_t)n + 1, sizeof(*p->groups));
 	if (n && getgroups(n, p->groups) != n)
 		return err_set(err, ERR_SYSTEM, "cannot list the caller's groups");
-	explainer_init(e, &p->policy, &p->plan, p->tree, &user);
+	explainer_init(e, &p->plan, p->tree, &user, nested_userns);
 	return 0;
 }
 
-/* "require": ["protect"] */
-static int check_protected(struct prepared *p, struct err *err)
+int prepare_required(struct prepared *p, bool nested_userns, struct err *err)
 {
 	struct explainer e;
 	const struct rule *first = NULL;
@@ -183,7 +183,7 @@ static int check_protected(struct prepared *p, struct err *err)
 
 	if (!p->policy.require_protect)
 		return 0;
-	if (prepare_explainer(p, &e, err) < 0)
+	if (prepare_explainer(p, &e, nested_userns, err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->plan.rules.n; i++)
 		if (rule_is_open(&e.rules[i])) {
@@ -218,9 +218,7 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 	note_home(p, &p->plan.notes);
 	if (check_cwd(p, only_asking, err) < 0)
 		return -1;
-	if (proof_check(&p->plan, &p->policy, p->tree, err) < 0)
-		return -1;
-	return check_protected(p, err);
+	return proof_check(&p->plan, &p->policy, p->tree, err);
 }
 
 void prepared_plan_clear(struct prepared *p)

@@ -36,8 +36,12 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
  * directory that the view does not have is an error, or, when only questions are asked about the
  * view, a note; "/" then stands for it. Notes of the environment are in plan.notes too. */
 int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, struct err *err);
-/* Answers about the proven plan, for the calling user; to be ended with explainer_clear before p. */
-int prepare_explainer(struct prepared *p, struct explainer *e, struct err *err);
+/* Answers about the proven plan, for the calling user; to be ended with explainer_clear before p.
+ * nested_userns: the command can make user namespaces. */
+int prepare_explainer(
+	struct prepared *p, struct explainer *e, bool nested_userns, struct err *err);
+/* Refuses a proven plan that does not hold what the policy's "require" names. */
+int prepare_required(struct prepared *p, bool nested_userns, struct err *err);
 /* Drops what prepare_plan made, so that it can be called again; leases stay. */
 void prepared_plan_clear(struct prepared *p);
 void prepared_clear(struct prepared *p);

@@ -207,7 +207,8 @@ static int make_plan(struct exec *e, struct err *err)
 		.new_session = true,
 		.env = &p->env};
 
-	if (prepare_plan(p, modes[e->probe.proc], false, err) < 0)
+	if (prepare_plan(p, modes[e->probe.proc], false, err) < 0 ||
+		prepare_required(p, !e->probe.disable_userns, err) < 0)
 		return -1;
 	if (check_places(e, err) < 0)
 		return -1;

@@ -397,7 +397,7 @@ static int answer(struct prepared *p, const struct options *options, struct err 
 	struct explainer e;
 	int rc;
 
-	if (prepare_explainer(p, &e, err) < 0)
+	if (prepare_explainer(p, &e, p->policy.nested_userns, err) < 0)
 		return -1;
 	rc = options->strict ? check_fates(&e, err) : 0;
 	if (rc == 0 && options->answer == ANSWER_EXPLAIN)

@@ -82,7 +82,7 @@ static enum strength strength_at(const struct explainer *e, const char *path)
 		if (is_bind(over))
 			strength = STRENGTH_COVER;
 		/* Whoever can make a user namespace inside can take covers off there. */
-		if (over && over->kind == OP_BIND_WRITE && e->policy->nested_userns)
+		if (over && over->kind == OP_BIND_WRITE && e->nested_userns)
 			return STRENGTH_WATCHED;
 	}
 	return strength;
@@ -336,10 +336,11 @@ static void find_place(const struct explainer *e, struct rule_fate *f, struct ta
 	f->place = xstrdup(rule->at ? end_of(&o) : f->object);
 }
 
-void explainer_init(struct explainer *e, const struct policy *policy, const struct plan *plan,
-	const struct tree *tree, const struct explain_user *user)
+void explainer_init(struct explainer *e, const struct plan *plan, const struct tree *tree,
+	const struct explain_user *user, bool nested_userns)
 {
-	*e = (struct explainer){.policy = policy, .plan = plan, .tree = tree, .user = *user};
+	*e = (struct explainer){
+		.plan = plan, .tree = tree, .user = *user, .nested_userns = nested_userns};
 	e->rules = xcalloc(plan->rules.n, sizeof(*e->rules));
 	for (size_t i = 0; i < plan->rules.n; i++) {
 		struct target t = {0};
@@ -610,7 +611,7 @@ void explain_path(const struct explainer *e, const char *path, struct explanatio
 		because_found(e, out, &o);
 	}
 	find_pin(e, out);
-	if (out->strength == STRENGTH_WATCHED && e->policy->nested_userns)
+	if (out->strength == STRENGTH_WATCHED && e->nested_userns)
 		because(out, "Nested user namespaces are allowed, in which covers can be taken"
 			     " off.");
 }

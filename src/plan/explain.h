@@ -74,16 +74,16 @@ bool rule_is_open(const struct rule_fate *fate);
 
 /* Everything but rules is borrowed and has to outlive it. */
 struct explainer {
-	const struct policy *policy;
 	const struct plan *plan;
 	const struct tree *tree;
 	struct explain_user user;
+	bool nested_userns;      /* nothing keeps the command from making user namespaces */
 	struct rule_fate *rules; /* one for each of the plan's, in its order */
 };
 
-/* policy, plan and tree as they were proven. End with explainer_clear. */
-void explainer_init(struct explainer *e, const struct policy *policy, const struct plan *plan,
-	const struct tree *tree, const struct explain_user *user);
+/* plan and tree as they were proven. End with explainer_clear. */
+void explainer_init(struct explainer *e, const struct plan *plan, const struct tree *tree,
+	const struct explain_user *user, bool nested_userns);
 void explainer_clear(struct explainer *e);
 
 struct explanation {

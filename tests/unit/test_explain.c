@@ -73,7 +73,7 @@ static bool world_make(struct world *w, const char *nested, enum proc_mode proc)
 		plan_make(&w->plan, &w->policy, w->tree, &request, &err) < 0 ||
 		proof_check(&w->plan, &w->policy, w->tree, &err) < 0)
 		return ok(false, "the world: %s: %s", err.at, err.message);
-	explainer_init(&w->e, &w->policy, &w->plan, w->tree, &user);
+	explainer_init(&w->e, &w->plan, w->tree, &user, w->policy.nested_userns);
 	return true;
 }
 
@@ -307,7 +307,7 @@ static void test_shadowed(void)
 		diag("%s", err.message);
 		return;
 	}
-	explainer_init(&w.e, &w.policy, &w.plan, w.tree, &user);
+	explainer_init(&w.e, &w.plan, w.tree, &user, w.policy.nested_userns);
 	f = fate_at(&w.e, "/filesystem/deny/0");
 	is_str(fate_name(f->fate), "shadowed", "the denial is shadowed");
 	is_str(f->by ? f->by->origin.pointer : NULL, "/filesystem/files/0", "by the file");
