@@ -34,7 +34,8 @@ struct option_row {
 };
 
 static handle_fn add_policy, add_to_list, set_value, add_bind, add_tmpfs, add_variable, set_bwrap,
-	set_report, add_pass_fd, set_output, add_question, set_strict, show_help, show_version;
+	set_report, add_pass_fd, set_output, add_question, set_strict, set_target, show_help,
+	show_version;
 
 static const struct option_row table[] = {
 	{"Policy", "policy", 'p', "NAME|FILE", "add a policy: a name, or a file (with a slash)",
@@ -80,6 +81,8 @@ static const struct option_row table[] = {
 		ANSWER_RULES},
 	{NULL, "strict", 0, NULL, "refuse rules without effect or not enforced", TOOL_PLAN,
 		set_strict, NULL, NULL, 0},
+	{NULL, "target-bwrap", 0, "VERSION", "use only options that this bwrap has", TOOL_PLAN,
+		set_target, NULL, NULL, 0},
 	{NULL, "report", 0, "FILE|fd:N", "write what happened, as JSON", TOOL_EXEC, set_report,
 		NULL, NULL, 0},
 	{"Other", "bwrap", 0, "PATH", "the bwrap to use", BOTH, set_bwrap, NULL, NULL, 0},
@@ -327,6 +330,20 @@ static int set_strict(struct parse *p, const struct option_row *row, const char 
 	return 0;
 }
 
+static int set_target(struct parse *p, const struct option_row *row, const char *arg)
+{
+	struct bwrap_version version;
+
+	(void)row;
+	if (!bwrap_version_parse(&version, arg))
+		return usage(p, "--target-bwrap",
+			"the argument must be MAJOR.MINOR or MAJOR.MINOR.PATCH",
+			"give the version that bwrap --version prints there, such as 0.8.0");
+	free(p->options->target);
+	p->options->target = xmemdup(&version, sizeof(version));
+	return 0;
+}
+
 static int show_help(struct parse *p, const struct option_row *row, const char *arg)
 {
 	(void)row;
@@ -493,6 +510,7 @@ void options_clear(struct options *options)
 	free(options->bwrap);
 	free(options->report);
 	free(options->pass_fds);
+	free(options->target);
 	*options = (struct options){0};
 }
 

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strvec.h"
+#include "plan/bwrap.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,6 +46,7 @@ struct options {
 	bool strict;             /* sbx-plan --strict */
 	char **command;          /* NULL-terminated, inside argv; may be empty */
 	size_t n_command;
+	struct bwrap_version *target; /* sbx-plan --target-bwrap, or NULL */
 };
 
 /* 0; -1 with ERR_USAGE; 1 when --help or --version was answered on stdout (exit 0). */

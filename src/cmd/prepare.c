@@ -160,8 +160,7 @@ static int make_plan(struct prepared *p, const struct plan_request *request, str
 	return n;
 }
 
-int prepare_explainer(
-	struct prepared *p, struct explainer *e, bool nested_userns, struct err *err)
+int prepare_explainer(struct prepared *p, struct explainer *e, bool nested_userns, struct err *err)
 {
 	int n = getuid() ? getgroups(0, NULL) : 0; /* a run drops root's */
 	struct explain_user user = {getuid(), getgid(), NULL, (size_t)n};

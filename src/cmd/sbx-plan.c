@@ -95,14 +95,11 @@ static void print_json(const struct prepared *p, const struct bwrap_words *words
 	print_document(document);
 }
 
-static int print_plan(const struct prepared *p, const struct options *options, struct err *err)
+static int print_plan(const struct prepared *p, const struct options *options,
+	const struct bwrap_options *bwrap, struct err *err)
 {
-	struct bwrap_options bwrap = {.hostname = true,
-		.disable_userns = !p->policy.nested_userns,
-		.new_session = true,
-		.env = &p->env};
 	struct bwrap_words words;
-	int rc = bwrap_spell(&words, &p->plan, &p->policy, &bwrap, options->n_command, err);
+	int rc = bwrap_spell(&words, &p->plan, &p->policy, bwrap, options->n_command, err);
 
 	for (size_t i = 0; rc == 0 && options->output == OUTPUT_NUL && i < p->plan.n; i++)
 		if (p->plan.ops[i].kind == OP_FILE) {
@@ -391,13 +388,14 @@ static int check_fates(const struct explainer *e, struct err *err)
 }
 
 /* --strict and what was asked for instead of the plan. */
-static int answer(struct prepared *p, const struct options *options, struct err *err)
+static int answer(
+	struct prepared *p, const struct options *options, bool nested_userns, struct err *err)
 {
 	CLEANUP_JSON json *answers = options->output == OUTPUT_JSON ? json_new_array() : NULL;
 	struct explainer e;
 	int rc;
 
-	if (prepare_explainer(p, &e, p->policy.nested_userns, err) < 0)
+	if (prepare_explainer(p, &e, nested_userns, err) < 0)
 		return -1;
 	rc = options->strict ? check_fates(&e, err) : 0;
 	if (rc == 0 && options->answer == ANSWER_EXPLAIN)
@@ -412,10 +410,24 @@ static int answer(struct prepared *p, const struct options *options, struct err 
 	return rc;
 }
 
+/* Fits the plan to --target-bwrap; what that costs must not go unseen. */
+static int fit(struct plan *plan, struct bwrap_options *bwrap, const struct policy *policy,
+	const struct options *options, struct err *err)
+{
+	size_t n = plan->notes.n;
+
+	if (bwrap_fit(plan, bwrap, policy, options->target, err) < 0)
+		return -1;
+	for (; options->output != OUTPUT_JSON && n < plan->notes.n; n++)
+		fprintf(stderr, "%s: note: %s\n", tool, plan->notes.v[n]);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = {0};
 	struct prepared p = {0};
+	struct bwrap_options bwrap = {.hostname = true, .new_session = true, .env = &p.env};
 	struct err err = {0};
 	int rc = options_parse(&options, TOOL_PLAN, argc, argv, &err);
 
@@ -426,10 +438,15 @@ int main(int argc, char **argv)
 	if (rc == 0)
 		rc = prepare_plan(&p, p.policy.proc == PROC_BIND ? PROC_BIND : PROC_FRESH,
 			options.answer != ANSWER_PLAN, &err);
+	bwrap.disable_userns = !p.policy.nested_userns;
+	if (rc == 0 && options.target)
+		rc = fit(&p.plan, &bwrap, &p.policy, &options, &err);
+	if (rc == 0)
+		rc = prepare_required(&p, !bwrap.disable_userns, &err);
 	if (rc == 0 && (options.strict || options.answer != ANSWER_PLAN))
-		rc = answer(&p, &options, &err);
+		rc = answer(&p, &options, !bwrap.disable_userns, &err);
 	if (rc == 0 && options.answer == ANSWER_PLAN)
-		rc = print_plan(&p, &options, &err);
+		rc = print_plan(&p, &options, &bwrap, &err);
 	if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout)))
 		rc = err_set(&err, ERR_SYSTEM, "cannot write to standard output");
 	if (rc < 0)

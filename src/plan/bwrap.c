@@ -2,13 +2,74 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "plan/places.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Room for what a run adds: bwrap's name, --args, status and block descriptors, "--". */
 #define RESERVED_WORDS 16
+
+/* An option that is used here or for a run (run/launch.c). */
+struct option {
+	const char *name;
+	size_t operands;
+	struct bwrap_version since; /* the first upstream release that has it */
+};
+
+/* Facts from upstream's release notes (github.com/containers/bubblewrap/releases: 0.5.0, 0.7.0,
+ * 0.8.0), and from the options that bubblewrap.c of 0.4.1, 0.8.0 and 0.12.0 takes. The descriptors
+ * came with 0.10.0 (Debian's changelog of 0.8.0-2+deb12u1, which has them too). Up to 0.13.1 none
+ * was taken out. {{0}}: in 0.4.1, if not long before. When is of no account: for want of
+ * --clearenv no plan can be carried out before 0.5.0. */
+static const struct option options_known[] = {
+	{"--args", 1, {{0}}},
+	{"--bind", 2, {{0}}},
+	{"--bind-fd", 2, {{0, 10, 0}}},
+	{"--block-fd", 1, {{0}}},
+	{"--cap-add", 1, {{0}}},
+	{"--cap-drop", 1, {{0}}},
+	{"--chdir", 1, {{0}}},
+	{"--clearenv", 0, {{0, 5, 0}}},
+	{"--dev", 1, {{0}}},
+	{"--dev-bind", 2, {{0}}},
+	{"--die-with-parent", 0, {{0}}},
+	{"--dir", 1, {{0}}},
+	{"--disable-userns", 0, {{0, 8, 0}}},
+	{"--hostname", 1, {{0}}},
+	{"--json-status-fd", 1, {{0}}},
+	{"--mqueue", 1, {{0}}},
+	{"--new-session", 0, {{0}}},
+	{"--perms", 1, {{0, 5, 0}}},
+	{"--proc", 1, {{0}}},
+	{"--remount-ro", 1, {{0}}},
+	{"--ro-bind", 2, {{0}}},
+	{"--ro-bind-data", 2, {{0}}},
+	{"--ro-bind-fd", 2, {{0, 10, 0}}},
+	{"--setenv", 2, {{0}}},
+	{"--size", 1, {{0, 7, 0}}},
+	{"--symlink", 2, {{0}}},
+	{"--tmpfs", 1, {{0}}},
+	{"--unshare-cgroup-try", 0, {{0}}},
+	{"--unshare-ipc", 0, {{0}}},
+	{"--unshare-net", 0, {{0}}},
+	{"--unshare-pid", 0, {{0}}},
+	{"--unshare-user", 0, {{0}}},
+	{"--unshare-uts", 0, {{0}}},
+};
+
+static const struct option *find_option(const char *name)
+{
+	const struct option *o = options_known;
+
+	while (strcmp(o->name, name) != 0) {
+		o++;
+		assert(o < options_known + sizeof(options_known) / sizeof(*options_known));
+	}
+	return o;
+}
 
 static void spell_perms(struct strvec *w, unsigned mode)
 {
@@ -116,9 +177,10 @@ static void spell_isolation(
 		strvec_push(w, "--new-session");
 }
 
-static void spell_environment(struct strvec *w, const struct strvec *env)
+/* Where the command starts, and with which variables. */
+static void spell_start(struct strvec *w, const char *cwd, const struct strvec *env)
 {
-	strvec_push(w, "--clearenv");
+	strvec_pushl(w, "--chdir", cwd, "--clearenv", NULL);
 	for (size_t i = 0; i < env->n; i++) {
 		const char *equals = strchr(env->v[i], '=');
 
@@ -174,8 +236,7 @@ int bwrap_spell(struct bwrap_words *out, const struct plan *plan, const struct p
 	spell_isolation(&out->words, policy, options);
 	for (size_t i = 0; i < plan->n; i++)
 		spell_op(out, &plan->ops[i], options->bind_fd);
-	strvec_pushl(&out->words, "--chdir", plan->cwd, NULL);
-	spell_environment(&out->words, options->env);
+	spell_start(&out->words, plan->cwd, options->env);
 	return check_size(out, plan, n_command, err);
 }
 
@@ -185,6 +246,147 @@ void bwrap_words_clear(struct bwrap_words *words)
 	free(words->sources);
 	*words = (struct bwrap_words){0};
 }
+
+/* Releases of bwrap */
+
+bool bwrap_version_parse(struct bwrap_version *version, const char *text)
+{
+	*version = (struct bwrap_version){0};
+	for (size_t i = 0; i < 3; i++) {
+		size_t len = strspn(text, "0123456789");
+
+		if (len == 0 || len > 4 || (len > 1 && *text == '0'))
+			return false;
+		version->part[i] = (unsigned)strtoul(text, NULL, 10);
+		text += len;
+		if (!*text)
+			return i > 0;
+		if (*text++ != '.')
+			return false;
+	}
+	return false;
+}
+
+/* Whether the one release came before the other. */
+static bool is_older(const struct bwrap_version *v, const struct bwrap_version *other)
+{
+	for (size_t i = 0; i < 3; i++)
+		if (v->part[i] != other->part[i])
+			return v->part[i] < other->part[i];
+	return false;
+}
+
+static char *version_text(const struct bwrap_version *v)
+{
+	return xasprintf("%u.%u.%u", v->part[0], v->part[1], v->part[2]);
+}
+
+/* What a release lacks, and for which step. */
+struct lack {
+	const struct bwrap_version *target;
+	const struct option *option; /* NULL: nothing */
+	const struct op *op;         /* NULL: no step in particular */
+};
+
+/* "bwrap 0.6.2 has no --size (0.7.0 has it)" */
+static char *lack_text(const struct lack *lack)
+{
+	CLEANUP_FREE char *target = version_text(lack->target);
+	CLEANUP_FREE char *since = version_text(&lack->option->since);
+
+	return xasprintf("bwrap %s has no %s (%s has it)", target, lack->option->name, since);
+}
+
+/* NULL when the target has the option. */
+static char *lack_of(const struct bwrap_version *target, const char *name)
+{
+	struct lack lack = {target, find_option(name), NULL};
+
+	return is_older(target, &lack.option->since) ? lack_text(&lack) : NULL;
+}
+
+/* Looks through words for what is missing; of several the newest, so that whoever gets that gets
+ * all. */
+static void find_lack(struct lack *lack, const struct strvec *words, const struct op *op)
+{
+	for (size_t i = 0; i < words->n;) {
+		const struct option *o = find_option(words->v[i]);
+
+		if (is_older(lack->option ? &lack->option->since : lack->target, &o->since)) {
+			lack->option = o;
+			lack->op = op;
+		}
+		i += 1 + o->operands;
+	}
+}
+
+/* Whether a size was written in a policy, and is not the default. */
+static bool asks_size(const struct rule *rule)
+{
+	return rule->size && rule->origin.layer;
+}
+
+static int err_lack(const struct lack *lack, struct err *err)
+{
+	CLEANUP_FREE char *text = lack_text(lack);
+	CLEANUP_FREE char *step = lack->op ? bwrap_op_text(lack->op) : NULL;
+
+	err_set(err, ERR_PLAN, "%s, and %s%s", text,
+		step ? "the plan needs it: " : "no plan can do without it", step ? step : "");
+	err_hint(err, "%s",
+		lack->op && asks_size(lack->op->why)
+			? "use that bwrap or a later one there, or take the size out of the rule"
+			: "use that bwrap or a later one there");
+	return lack->op ? err_rule(err, lack->op->why) : -1;
+}
+
+/* Capabilities are given in a second user namespace alone: in bwrap's first one they could
+ * unmount every cover. */
+static int err_capabilities(const char *lack, struct err *err)
+{
+	err_set(err, ERR_PLAN,
+		"%s, and the policy gives capabilities: the command could undo the sandbox", lack);
+	return err_hint(err,
+		"use that bwrap or a later one there, or take process.capabilities out of the "
+		"policy");
+}
+
+int bwrap_fit(struct plan *plan, struct bwrap_options *options, const struct policy *policy,
+	const struct bwrap_version *target, struct err *err)
+{
+	CLEANUP_FREE char *no_userns = lack_of(target, "--disable-userns");
+	CLEANUP_FREE char *no_size = lack_of(target, "--size");
+	CLEANUP_STRVEC struct strvec rest = {0};
+	struct lack lack = {.target = target};
+
+	if (no_userns && policy->capabilities.n)
+		return err_capabilities(no_userns, err);
+	if (no_userns && options->disable_userns) {
+		options->disable_userns = false;
+		strvec_pushf(&plan->notes,
+			"nested user namespaces are not disabled: %s; in one, covers below "
+			"something writable can be taken off",
+			no_userns);
+	}
+	for (size_t i = 0; i < plan->n; i++) {
+		struct op *op = &plan->ops[i];
+		struct bwrap_words words = {0};
+
+		if (no_size && op->size && !asks_size(op->why)) {
+			op->size = 0;
+			strvec_pushf(&plan->notes, "%s is not bounded: %s", op->dest, no_size);
+		}
+		spell_op(&words, op, options->bind_fd);
+		find_lack(&lack, &words.words, op);
+		bwrap_words_clear(&words);
+	}
+	spell_isolation(&rest, policy, options);
+	spell_start(&rest, plan->cwd, options->env);
+	find_lack(&lack, &rest, NULL);
+	return lack.option ? err_lack(&lack, err) : 0;
+}
+
+/* Printing */
 
 char *shell_quote(const char *word)
 {
@@ -213,24 +415,6 @@ char *shell_quote(const char *word)
 	}
 	*p = '\'';
 	return out;
-}
-
-/* How many operands follow an option of those that spell_* writes. */
-static size_t operands(const char *option)
-{
-	static const char *const two[] = {
-		"--ro-bind", "--bind", "--dev-bind", "--symlink", "--ro-bind-data", "--setenv"};
-	static const char *const none[] = {"--unshare-user", "--unshare-pid", "--unshare-ipc",
-		"--unshare-uts", "--unshare-cgroup-try", "--unshare-net", "--die-with-parent",
-		"--disable-userns", "--new-session", "--clearenv"};
-
-	for (size_t i = 0; i < sizeof(two) / sizeof(*two); i++)
-		if (strcmp(option, two[i]) == 0)
-			return 2;
-	for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
-		if (strcmp(option, none[i]) == 0)
-			return 0;
-	return 1;
 }
 
 static void print_word(FILE *out, const char *word)
@@ -283,7 +467,7 @@ void bwrap_print(FILE *out, const struct bwrap_words *words, char *const *comman
 	size_t n_files = 0, fd = 10;
 
 	for (size_t i = 0; i < words->words.n;) {
-		size_t n = operands(w[i]);
+		size_t n = find_option(w[i])->operands;
 
 		fputs(w[i], out);
 		for (size_t k = i + 1; k <= i + n; k++) {

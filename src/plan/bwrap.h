@@ -22,6 +22,11 @@ struct bwrap_options {
 	const struct strvec *env; /* the command's variables, NAME=VALUE */
 };
 
+/* An upstream release of bwrap: major, minor, patch. */
+struct bwrap_version {
+	unsigned part[3];
+};
+
 /* A source that the caller opens or checks right before the run, so that nobody can put something
  * else in its place after it was planned; or the bytes of a file, for which the caller makes a
  * descriptor. The word is "" where it wants a descriptor's number. */
@@ -46,6 +51,15 @@ struct bwrap_words {
 int bwrap_spell(struct bwrap_words *out, const struct plan *plan, const struct policy *policy,
 	const struct bwrap_options *options, size_t n_command, struct err *err);
 void bwrap_words_clear(struct bwrap_words *words);
+
+/* "MAJOR.MINOR" or "MAJOR.MINOR.PATCH", decimal and nothing else; false when it is not. */
+bool bwrap_version_parse(struct bwrap_version *version, const char *text);
+/* Fits a proven plan and its options to a release of bwrap, so that bwrap_spell uses no option that
+ * the release lacks. What the plan can do without is taken out, with a note in the plan: the
+ * default sizes of tmpfs, and disable_userns. Where it cannot, ERR_PLAN names the option, the
+ * release that has it, and what needs it. */
+int bwrap_fit(struct plan *plan, struct bwrap_options *options, const struct policy *policy,
+	const struct bwrap_version *target, struct err *err);
 
 /* Prints one option with its operands a line, shell-quoted, " \" at line ends, data as
  * here-documents on descriptors from 10 on, then the command (NULL-terminated, may be empty), so

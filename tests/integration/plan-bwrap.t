@@ -126,11 +126,48 @@ sub no_process {
 	}
 }
 
+# Words for older releases of bwrap: what they lack is left out where that can be, else the plan is refused.
+sub target {
+	my ($who) = @_;
+	my @args = ('-p', 'workspace', '--proc', proc_mode($who));
+	my $plain = run($who, [$PLAN, @args, '--json'])->{out};
+	is(run($who, [$PLAN, @args, '--target-bwrap', '0.8.0', '--json'])->{out}, $plain,
+		"$who->{name}: 0.8.0 has all that is used");
+	my $got = run($who, [$PLAN, @args, qw(--target-bwrap 0.5 -0)]);
+	my $words = $got->{out};
+	like($got->{err}, qr{note: /tmp is not bounded}, "$who->{name}: what a target lacks does not go unseen");
+	my @lacking = grep { /\A--(?:size|disable-userns)\z/ } split /\0/, $words;
+	is("@lacking", '', "$who->{name}: 0.5 gets no option that came later");
+	my $ran = run($who, ['bash', '-c', 'plan=$1 args=$2; exec env -i bwrap --args 3 -- echo ran 3< <("$plan" $args -0)',
+		'bash', $PLAN, "@args --target-bwrap 0.5"]);
+	is($ran->{out}, "ran\n", "$who->{name}: and bwrap takes it") or diag($ran->{err});
+	my $json = run($who, [$PLAN, @args, qw(--target-bwrap 0.5 --json)])->{out};
+	my $plan = eval { JSON::PP->new->decode($json) } || {};
+	is(scalar(grep { $_->{size} } @{$plan->{ops}}), 0, "$who->{name}: no step claims a size");
+	like(join("\n", @{$plan->{notes}}), qr{^/tmp is not bounded: bwrap 0\.5\.0 has no --size}m,
+		"$who->{name}: which the notes say");
+	my %strength = map {
+		my $rules = run($who, [$PLAN, @args, '--target-bwrap', $_, '--rules'])->{out};
+		$_ => $rules =~ m{^\w+ +(\S.*?) +read \Q$who->{home}\E/project/\.git/hooks }m ? $1 : $rules;
+	} '0.7.0', '0.8.0';
+	is($strength{'0.8.0'}, 'cover', "$who->{name}: with 0.8.0 a cover in the workspace holds");
+	is($strength{'0.7.0'}, 'watched: no', "$who->{name}: with 0.7.0 it can be taken off");
+	for my $ask ('--print', '-0', '--json', '--check', '--rules', '--explain=/', '--map=/usr') {
+		my $got = run($who, [$PLAN, @args, qw(--target-bwrap 0.4.1), $ask]);
+		is($got->{code}, 125, "$who->{name}: 0.4.1: $ask is refused");
+		like($got->{err}, qr/\Asbx-plan: .*: bwrap 0\.4\.1 has no --perms \(0\.5\.0 has it\).*\nsbx-plan: hint: /,
+			"$who->{name}: 0.4.1: $ask: by the option's name");
+		is($got->{out}, '', "$who->{name}: 0.4.1: $ask prints nothing");
+	}
+	is(run($who, [$PLAN, qw(--target-bwrap 0.8-1)])->{code}, 2, "$who->{name}: what is no version is a usage error");
+}
+
 for my $who (callers()) {
 	subtest "$who->{name}: the same view" => sub { same_view($who) };
 	subtest "$who->{name}: pasted" => sub { pasted($who) };
 	subtest "$who->{name}: JSON" => sub { json($who) };
 	subtest "$who->{name}: --check" => sub { checked($who) };
+	subtest "$who->{name}: older releases" => sub { target($who) };
 	subtest "$who->{name}: no process" => sub { no_process($who) };
 }
 done_testing();

@@ -126,6 +126,194 @@ static void refuse_too_many_words(void)
 	plan_clear(&plan);
 }
 
+static void parse_versions(void)
+{
+	static const char *const bad[] = {"", "0", "0.", ".8", "0.8.", "0.8.0.", "0.8.0.1", "v0.8",
+		"0.8 ", " 0.8", "0.8-rc1", "+0.8", "0.-8", "0..8", "0.08", "0.8.00", "0x0.8",
+		"0.99999"};
+	struct bwrap_version v;
+
+	ok(bwrap_version_parse(&v, "0.12.3") && v.part[0] == 0 && v.part[1] == 12 && v.part[2] == 3,
+		"major, minor, patch");
+	ok(bwrap_version_parse(&v, "10.0") && v.part[0] == 10 && v.part[1] == 0 && v.part[2] == 0,
+		"without patch");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		ok(!bwrap_version_parse(&v, bad[i]), "no version: \"%s\"", bad[i]);
+}
+
+#define HAS_USERNS " has no --disable-userns (0.8.0 has it)"
+#define HAS_SIZE " has no --size (0.7.0 has it)"
+
+struct fit {
+	const char *name, *target;
+	uint64_t size; /* of a tmpfs that the policy asks for; 0: there is none */
+	bool no_perms; /* no step needs a mode */
+	bool capability, nested_userns;
+	const char *notes; /* a line each */
+	const char *tmpfs; /* the steps from /tmp on; NULL: refused */
+	const char *message, *hint, *at;
+};
+
+static const struct fit fits[] = {
+	{.name = "all is there",
+		.target = "0.8.0",
+		.notes = "",
+		.tmpfs = "--perms 1777 --size 512 --tmpfs /tmp"},
+	{.name = "versions are numbers",
+		.target = "0.10.0",
+		.size = 64,
+		.capability = true,
+		.notes = "",
+		.tmpfs = "--perms 1777 --size 512 --tmpfs /tmp --perms 1777 --size 64 --tmpfs "
+			 "/scratch"},
+	{.name = "a greater major",
+		.target = "1.0",
+		.notes = "",
+		.tmpfs = "--perms 1777 --size 512 --tmpfs /tmp"},
+	{.name = "no --disable-userns",
+		.target = "0.7.0",
+		.size = 64,
+		.notes = "nested user namespaces are not disabled: bwrap 0.7.0" HAS_USERNS
+			 "; in one, covers below "
+			 "something writable can be taken off\n",
+		.tmpfs = "--perms 1777 --size 512 --tmpfs /tmp --perms 1777 --size 64 --tmpfs "
+			 "/scratch"},
+	{.name = "no --size",
+		.target = "0.6.99",
+		.notes = "nested user namespaces are not disabled: bwrap 0.6.99" HAS_USERNS
+			 "; in one, covers below "
+			 "something writable can be taken off\n"
+			 "/dev/shm is not bounded: bwrap 0.6.99" HAS_SIZE "\n"
+			 "/tmp is not bounded: bwrap 0.6.99" HAS_SIZE "\n",
+		.tmpfs = "--perms 1777 --tmpfs /tmp"},
+	{.name = "nested namespaces are allowed anyway",
+		.target = "0.7.0",
+		.nested_userns = true,
+		.notes = "",
+		.tmpfs = "--perms 1777 --size 512 --tmpfs /tmp"},
+	{.name = "a size that is asked for",
+		.target = "0.6.2",
+		.size = 64,
+		.message = "bwrap 0.6.2" HAS_SIZE
+			   ", and the plan needs it: --perms 1777 --size 64 --tmpfs /scratch",
+		.hint = "use that bwrap or a later one there, or take the size out of the rule",
+		.at = "p.json: /filesystem/tmpfs/0"},
+	{.name = "of several the newest is named",
+		.target = "0.4.1",
+		.size = 64,
+		.message = "bwrap 0.4.1" HAS_SIZE
+			   ", and the plan needs it: --perms 1777 --size 64 --tmpfs /scratch",
+		.hint = "use that bwrap or a later one there, or take the size out of the rule",
+		.at = "p.json: /filesystem/tmpfs/0"},
+	{.name = "capabilities",
+		.target = "0.7.0",
+		.capability = true,
+		.message = "bwrap 0.7.0" HAS_USERNS
+			   ", and the policy gives capabilities: the command could undo the "
+			   "sandbox",
+		.hint = "use that bwrap or a later one there, or take process.capabilities out of "
+			"the policy",
+		.at = ""},
+	{.name = "a mode",
+		.target = "0.4.1",
+		.message = "bwrap 0.4.1 has no --perms (0.5.0 has it), and the plan needs it: "
+			   "--perms 0000 --tmpfs /usr/s",
+		.hint = "use that bwrap or a later one there",
+		.at = "p.json: /filesystem/deny/0"},
+	{.name = "an empty environment",
+		.target = "0.4.1",
+		.no_perms = true,
+		.message = "bwrap 0.4.1 has no --clearenv (0.5.0 has it), and no plan can do "
+			   "without it",
+		.hint = "use that bwrap or a later one there",
+		.at = ""},
+};
+
+static struct rule rule_of(char *file, char *pointer, unsigned layer, uint64_t size)
+{
+	return (struct rule){
+		.origin = {.file = file, .pointer = pointer, .layer = layer}, .size = size};
+}
+
+/* A plan with a size of each kind, and with operands that look like options. */
+static void fit(const struct fit *f)
+{
+	char file[] = "p.json", asked[] = "/filesystem/tmpfs/0", denied[] = "/filesystem/deny/0";
+	struct rule ask = rule_of(file, asked, 1, f->size), deny = rule_of(file, denied, 1, 0),
+		    own = rule_of(file, denied, 0, 512), dev = rule_of(file, denied, 0, 0);
+	struct op ops[] = {
+		{.kind = OP_BIND_READ,
+			.source = (char[]){"--size"},
+			.dest = (char[]){"/usr"},
+			.why = &deny},
+		{.kind = OP_DENY_DIR, .dest = (char[]){"/usr/s"}, .why = &deny},
+		{.kind = OP_TMPFS,
+			.dest = (char[]){"/dev/shm"},
+			.mode = 01777,
+			.size = 512,
+			.why = &dev},
+		{.kind = OP_TMPFS,
+			.dest = (char[]){"/tmp"},
+			.mode = 01777,
+			.size = 512,
+			.why = &own},
+		{.kind = OP_TMPFS,
+			.dest = (char[]){"/scratch"},
+			.mode = 01777,
+			.size = f->size,
+			.why = &ask},
+	};
+	struct plan plan = {.ops = ops,
+		.n = f->no_perms ? 1
+		     : f->size   ? 5
+				 : 4,
+		.cwd = (char[]){"/"}};
+	CLEANUP_STRVEC struct strvec env = {0};
+	struct policy policy = {.nested_userns = f->nested_userns};
+	struct bwrap_options options = {.disable_userns = !f->nested_userns, .env = &env};
+	struct bwrap_version target;
+	struct bwrap_words words;
+	CLEANUP_FREE char *notes = xstrdup(""), *text = xstrdup("");
+	struct err err = {0};
+	int rc;
+
+	strvec_push(&env, "A=--size");
+	if (f->capability)
+		strvec_push(&policy.capabilities, "CAP_CHOWN");
+	ok(bwrap_version_parse(&target, f->target), "%s: the target", f->name);
+	rc = bwrap_fit(&plan, &options, &policy, &target, &err);
+	is_int(rc, f->tmpfs ? 0 : -1, "%s: fitted", f->name);
+	if (rc < 0) {
+		is_int(err.kind, ERR_PLAN, "%s: kind", f->name);
+		is_str(err.message, f->message, "%s: message", f->name);
+		is_str(err.hint, f->hint, "%s: hint", f->name);
+		is_str(err.at, f->at, "%s: place", f->name);
+		goto out;
+	}
+	for (size_t i = 0; i < plan.notes.n; i++) {
+		char *longer = xasprintf("%s%s\n", notes, plan.notes.v[i]);
+
+		free(notes);
+		notes = longer;
+	}
+	is_str(notes, f->notes, "%s: notes", f->name);
+	for (size_t i = 3; i < plan.n; i++) {
+		CLEANUP_FREE char *op = bwrap_op_text(&ops[i]);
+		char *longer = xasprintf("%s%s%s", text, i > 3 ? " " : "", op);
+
+		free(text);
+		text = longer;
+	}
+	is_str(text, f->tmpfs, "%s: the tmpfs", f->name);
+	is_int(bwrap_spell(&words, &plan, &policy, &options, 0, &err), 0, "%s: spelled", f->name);
+	is_int(strvec_has(&words.words, "--disable-userns"),
+		!f->nested_userns && strcmp(f->notes, "") == 0, "%s: --disable-userns", f->name);
+	bwrap_words_clear(&words);
+out:
+	strvec_clear(&plan.notes);
+	strvec_clear(&policy.capabilities);
+}
+
 int main(void)
 {
 	quote("plain/path-1.2_x", "plain/path-1.2_x");
@@ -140,5 +328,8 @@ int main(void)
 	quote("~", "'~'");
 	spell_every_kind();
 	refuse_too_many_words();
+	parse_versions();
+	for (size_t i = 0; i < sizeof(fits) / sizeof(*fits); i++)
+		fit(&fits[i]);
 	return done_testing();
 }

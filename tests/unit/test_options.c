@@ -97,6 +97,10 @@ static const struct bad bad[] = {
 	{TOOL_EXEC, "-0", "-0", "unknown option", ""},
 	{TOOL_PLAN, "--report x", "--report", "unknown option", ""},
 	{TOOL_PLAN, "--pass-fd 3", "--pass-fd", "unknown option", ""},
+	{TOOL_EXEC, "--target-bwrap 0.8.0", "--target-bwrap", "unknown option", ""},
+	{TOOL_PLAN, "--target-bwrap", "--target-bwrap", "needs an argument", ""},
+	{TOOL_PLAN, "--target-bwrap=", "--target-bwrap", "MAJOR.MINOR.PATCH", "bwrap --version"},
+	{TOOL_PLAN, "--target-bwrap 0.8.x", "--target-bwrap", "MAJOR.MINOR.PATCH", "0.8.0"},
 	{TOOL_EXEC, "--seccomp x", "--seccomp", "unknown option", ""},
 	{TOOL_EXEC, "--memory 1G", "--memory", "unknown option", ""},
 	{TOOL_EXEC, "--read", "--read", "needs an argument", ""},
@@ -212,8 +216,12 @@ static void test_rest(void)
 	is_str(o.bwrap, "/c", "the last bwrap");
 	options_clear(&o);
 
+	parse(&o, TOOL_PLAN, "--target-bwrap 0.7.0 --target-bwrap 0.12", &err);
+	ok(o.target && o.target->part[1] == 12, "the last target");
+	options_clear(&o);
 	parse(&o, TOOL_PLAN, "", &err);
 	is_int(o.output, OUTPUT_PRINT, "sbx-plan prints unless told otherwise");
+	ok(!o.target, "for no release of bwrap in particular");
 	options_clear(&o);
 	parse(&o, TOOL_PLAN, "-0 x", &err);
 	is_int(o.output, OUTPUT_NUL, "-0");
@@ -264,8 +272,8 @@ static char *help(enum tool tool, const char *line, int *rc)
 
 static void test_help(void)
 {
-	static const char *const plan[] = {
-		"sbx-plan [options]", "--print", "-0", "--json", "--check"};
+	static const char *const plan[] = {"sbx-plan [options]", "--print", "-0", "--json",
+		"--check", "--target-bwrap VERSION"};
 	static const char *const exec[] = {
 		"sbx-exec [options]", "--report FILE|fd:N", "--pass-fd N"};
 	static const char *const both[] = {"-p, --policy NAME|FILE", "--read PATH", "--write PATH",
