@@ -226,11 +226,11 @@ static void note_planted(const struct maker *m, const struct rule *rule)
 		rule->path, where);
 }
 
-/* Whether a mount shows a host path where the command may write. */
-static bool in_write_mount(const struct maker *m, const char *path)
+/* Whether a mount shows a host path with more than access. */
+static bool mount_gives_more(const struct maker *m, const char *path, enum access access)
 {
 	for (size_t i = 0; i < m->rules->n; i++)
-		if (m->rules->v[i].kind == RULE_MOUNT && m->rules->v[i].access == ACCESS_WRITE &&
+		if (m->rules->v[i].kind == RULE_MOUNT && m->rules->v[i].access > access &&
 			!m->targets[i].error && path_within(path, m->targets[i].path))
 			return true;
 	return false;
@@ -243,14 +243,7 @@ static bool protects(const struct maker *m, const struct rule *rule, const struc
 	       (rule->access == ACCESS_DENY ||
 		       (rule->access == ACCESS_READ &&
 			       (deciding_label(m, t->path, true)->access == ACCESS_WRITE ||
-				       in_write_mount(m, t->path))));
-}
-
-/* Whether a placeholder above its own name holds what a rule enforces. */
-static bool is_held(const struct maker *m, const struct rule *rule, const struct target *t)
-{
-	return rule->missing == MISSING_ENFORCE && t->error == -ENOTDIR &&
-	       is_placeholder(m->tree, t->blocked);
+				       mount_gives_more(m, t->path, ACCESS_READ))));
 }
 
 /* What becomes of a rule whose host path is not there: 0 = it is done with, 1 = it still counts. */
@@ -260,11 +253,9 @@ static int missing_rule(const struct maker *m, const struct rule *rule, const st
 		return 0; /* nor can anyone inside reach it */
 	if (t->error == -ELOOP)
 		return is_planted(m, rule, t) ? 0 : err_loop(m, rule, t);
-	if (is_held(m, rule, t))
-		return rule->access == ACCESS_DENY;
-	if ((t->error == -ENOENT || t->error == -ENOTDIR) && protects(m, rule, t)) {
-		/* A denied name is held where it could be made: plan.c knows all its places. */
-		if (rule->access == ACCESS_READ)
+	if ((t->error == -ENOENT || t->error == -ENOTDIR) && t->protects) {
+		/* Where a denied name could be made it is held: plan.c knows all its places. */
+		if (rule->access == ACCESS_READ && rule->missing != MISSING_ENFORCE)
 			hold_missing(m->plan, m->tree, t->path, rule);
 		return rule->access == ACCESS_DENY;
 	}
@@ -436,7 +427,9 @@ static int label_linked(struct maker *m, enum access access)
 
 		if (verdicts[i] && !label)
 			add_label(m, m->targets[i].path, rule->access, rule);
-		else if (label && label->access > rule->access) {
+		else if (label && (label->access > rule->access ||
+					  (label->access == rule->access &&
+						  rule->missing == MISSING_ENFORCE))) {
 			label->access = rule->access;
 			label->why = rule;
 		}
@@ -682,21 +675,42 @@ static int resolve_rules(struct maker *m)
 	return 0;
 }
 
-/* Placeholders that hold what is enforced. One that stands for a directory above the rule's own name
- * has to be kept as well. */
-static void label_placeholders(struct maker *m)
+/* Lowers a path to an access; also where what is above it has no more, for a mount may show it
+ * without that. */
+static void lower_label(
+	struct maker *m, const char *path, enum access access, const struct rule *why)
+{
+	struct label *label = find_label(m, path);
+	enum access above = deciding_label(m, path, false)->access;
+
+	if (above <= access && !mount_gives_more(m, path, access))
+		return;
+	if (!label) {
+		add_label(m, path, above < access ? above : access, why);
+	} else if (label->access > access) {
+		label->access = access;
+		label->why = why;
+	}
+}
+
+/* What is enforced is denied as long as it is missing, and kept as it is where a placeholder above it
+ * stands for it. */
+static void label_enforced(struct maker *m)
 {
 	for (size_t i = 0; i < m->rules->n; i++) {
 		const struct rule *rule = &m->rules->v[i];
 		const struct target *t = &m->targets[i];
 		const char *name = t->error == -ENOTDIR ? t->blocked : t->path;
 
-		if (rule->missing != MISSING_ENFORCE || !protects(m, rule, t) ||
-			!is_placeholder(m->tree, name))
+		if (rule->missing != MISSING_ENFORCE || !t->protects)
+			continue;
+		if (t->error == -ENOENT || t->error == -ENOTDIR)
+			lower_label(m, t->path, ACCESS_DENY, rule);
+		if (!is_placeholder(m->tree, name))
 			continue;
 		add_hold(m->plan, name);
-		if (t->error && deciding_label(m, name, false)->access == ACCESS_WRITE)
-			add_label(m, name, ACCESS_READ, rule);
+		if (t->error)
+			lower_label(m, name, ACCESS_READ, rule);
 	}
 }
 
@@ -714,18 +728,8 @@ static void label_aliases(struct maker *m)
 
 		if (why->kind == RULE_PATH && access != ACCESS_WRITE)
 			find_aliases(m->tree, before[i].path, &aliases);
-		for (size_t k = 0; k < aliases.n; k++) {
-			struct label *label = find_label(m, aliases.v[k]);
-
-			if (deciding_label(m, aliases.v[k], false)->access <= access)
-				continue;
-			if (!label) {
-				add_label(m, aliases.v[k], access, why);
-			} else {
-				label->access = access;
-				label->why = why;
-			}
-		}
+		for (size_t k = 0; k < aliases.n; k++)
+			lower_label(m, aliases.v[k], access, why);
 	}
 	free(before);
 }
@@ -749,10 +753,9 @@ static int check_ats(struct maker *m)
 
 /* A protected file may have other names on its file system, which nobody can find without a
  * search. */
-static void note_hard_links(const struct maker *m, const struct rule *rule, const struct target *t)
+static void note_hard_links(const struct maker *m, const struct target *t)
 {
-	if (!t->error && !t->into_proc && t->st.kind == TREE_FILE && t->st.nlink > 1 &&
-		protects(m, rule, t))
+	if (!t->error && !t->into_proc && t->st.kind == TREE_FILE && t->st.nlink > 1 && t->protects)
 		strvec_pushf(&m->plan->notes,
 			"%s has %ju names (hard links): the others are not looked for", t->path,
 			(uintmax_t)t->st.nlink);
@@ -765,7 +768,9 @@ static int label_rules(struct maker *m)
 	if (label_linked(m, ACCESS_DENY) < 0 || label_linked(m, ACCESS_READ) < 0 ||
 		label_linked(m, ACCESS_WRITE) < 0)
 		return -1;
-	label_placeholders(m);
+	for (size_t i = 0; i < m->rules->n; i++)
+		m->targets[i].protects = protects(m, &m->rules->v[i], &m->targets[i]);
+	label_enforced(m);
 	label_aliases(m);
 	if (check_ats(m) < 0)
 		return -1;
@@ -780,7 +785,7 @@ static int label_rules(struct maker *m)
 		planted = is_planted(m, rule, t);
 		if (planted)
 			note_planted(m, rule);
-		note_hard_links(m, rule, t);
+		note_hard_links(m, t);
 		if (t->error)
 			counts = missing_rule(m, rule, t);
 		else if (!t->into_proc && !planted)

@@ -1232,17 +1232,23 @@ static int make_claims(struct proof *pr)
 	return 0;
 }
 
+/* Whether a mount gives more than access to a host path. */
+static bool mount_shows_more(const struct proof *pr, const char *path, enum access access)
+{
+	for (size_t i = 0; i < pr->n_claims; i++)
+		if (pr->claims[i].rule->kind == RULE_MOUNT && !pr->claims[i].error &&
+			pr->claims[i].access > access && tail(path, pr->claims[i].object))
+			return true;
+	return false;
+}
+
 /* Whether a rule makes the directory of a host path writable: at its own place, or in a mount. */
 static bool below_write(const struct proof *pr, const char *path)
 {
 	for (const struct place *p = place_get(&pr->view, path)->parent; p; p = p->parent)
 		if (p->path_claim && p->path_claim->access == ACCESS_WRITE)
 			return true;
-	for (size_t i = 0; i < pr->n_claims; i++)
-		if (pr->claims[i].rule->kind == RULE_MOUNT && !pr->claims[i].error &&
-			pr->claims[i].access == ACCESS_WRITE && tail(path, pr->claims[i].object))
-			return true;
-	return false;
+	return mount_shows_more(pr, path, ACCESS_READ);
 }
 
 /* Whether a rule protects what it names: it denies it, or keeps it from being written. */
@@ -1261,23 +1267,29 @@ static bool same_host_object(const struct proof *pr, const char *a, const char *
 	       x.dev == y.dev && x.ino == y.ino;
 }
 
-/* Lets a claim stand at another name too. */
+/* Lets a claim stand at another name too, with access at most, unless there is no more there, and
+ * no mount that would show more. */
 static void add_alias(struct proof *pr, const struct claim *c, const char *name, enum access access)
 {
-	struct claim *alias = xcalloc(1, sizeof(*alias));
+	enum access now = host_claim(pr, name)->access;
+	struct place *place = place_get(&pr->view, name);
+	struct claim *alias;
 
+	if (now <= access && (place->path_claim || !mount_shows_more(pr, name, access)))
+		return;
+	access = now < access ? now : access;
+	alias = xcalloc(1, sizeof(*alias));
 	*alias = (struct claim){
 		.rule = c->rule, .access = access, .object = xstrdup(name), .trusted = true};
 	GROW(pr->aliases, pr->n_aliases, pr->alloc_aliases);
 	pr->aliases[pr->n_aliases++] = alias;
-	place_get(&pr->view, name)->path_claim = alias;
+	place->path_claim = alias;
 }
 
 /* Lets a claim stand at another name of its object, or of a part of it, where that gives more. */
 static void stand_alias(struct proof *pr, const struct claim *c, const char *part, const char *name)
 {
-	if (strcmp(name, c->object) != 0 && same_host_object(pr, part, name) &&
-		host_claim(pr, name)->access > c->access)
+	if (strcmp(name, c->object) != 0 && same_host_object(pr, part, name))
 		add_alias(pr, c, name, c->access);
 }
 
@@ -1291,8 +1303,7 @@ static void stand_placeholder(struct proof *pr, const struct claim *c)
 		return;
 	while (tree_lstat(pr->tree, name, &st) < 0)
 		cut_last(name);
-	if (st.kind == TREE_FILE && st.size == 0 && st.mode == PLACEHOLDER_MODE &&
-		host_claim(pr, name)->access == ACCESS_WRITE)
+	if (st.kind == TREE_FILE && st.size == 0 && st.mode == PLACEHOLDER_MODE)
 		add_alias(pr, c, name, ACCESS_READ);
 }
 
@@ -1322,6 +1333,7 @@ static void stand_aliases(struct proof *pr, const struct claim *c)
 static int place_claims(struct proof *pr)
 {
 	static const char *const own[] = {"/proc", "/dev", "/tmp"};
+	CLEANUP_FREE bool *follows = xcalloc(pr->n_claims, sizeof(*follows));
 
 	for (size_t i = 0; i < pr->n_claims; i++)
 		if (pr->claims[i].rule->kind == RULE_PATH && !pr->claims[i].off)
@@ -1329,14 +1341,17 @@ static int place_claims(struct proof *pr)
 	for (size_t i = 0; i < pr->n_claims; i++)
 		if (pr->claims[i].rule->kind == RULE_PATH && protects(pr, &pr->claims[i]))
 			stand_placeholder(pr, &pr->claims[i]);
+	/* Each by what stood there before, so that no alias keeps another claim from having its own. */
 	for (size_t i = 0; i < pr->n_claims; i++) {
 		const struct claim *c = &pr->claims[i];
 
-		if (c->rule->kind == RULE_PATH && !c->off && !c->error &&
-			c->access != ACCESS_WRITE &&
-			place_get(&pr->view, c->object)->path_claim == c)
-			stand_aliases(pr, c);
+		follows[i] = c->rule->kind == RULE_PATH && !c->off && !c->error &&
+			     c->access != ACCESS_WRITE &&
+			     place_get(&pr->view, c->object)->path_claim == c;
 	}
+	for (size_t i = 0; i < pr->n_claims; i++)
+		if (follows[i])
+			stand_aliases(pr, &pr->claims[i]);
 	for (size_t i = 0; i < pr->n_claims; i++) {
 		struct claim *c = &pr->claims[i];
 		bool at = c->rule->kind != RULE_ROOT && c->rule->kind != RULE_PATH;

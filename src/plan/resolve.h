@@ -29,6 +29,7 @@ struct target {
 	bool into_proc; /* the last hop leads into /proc, where links mean one process: it is not
 			   followed, path is its own */
 	bool unused;    /* the planner's own: the rule has no effect */
+	bool protects;  /* the planner's own: the rule protects what is there, or shall not be */
 	bool trusted;   /* every hop lies where root alone can put links */
 };
 
