@@ -114,4 +114,20 @@ case i04 => "the time zone is the host's by a link that leads elsewhere", sub {
 		"$who->{name}: a note for one that is hidden");
 };
 
+case i05 => 'the limits of one run are not those of another', sub {
+	my ($who, $dir) = @_;
+	my $limited = sub { run($who, [$EXEC, '--timeout', '500ms', '--', 'sleep', '60']) };
+	is($limited->()->{code}, 124, "$who->{name}: a run ends at its limit");
+	is(run($who, [$EXEC, '--', 'sleep', '1'])->{code}, 0, "$who->{name}: the next has none");
+	my $pid = fork // die;
+	POSIX::_exit($limited->()->{code}) if !$pid;
+	is(run($who, [$EXEC, '--', 'sleep', '1'])->{code}, 0, "$who->{name}: nor has one at the same time");
+	waitpid $pid, 0;
+	is($? >> 8, 124, "$who->{name}: which keeps its own");
+	my $policy = put($who, "$dir/memory.json", '{"sbx": 1, "extends": ["default"], "limits": {"memory": "64M"}}');
+	my $got = run($who, [$EXEC, '-p', $policy, '--', 'true']);
+	is($got->{code}, 125, "$who->{name}: a limit that nothing enforces is refused");
+	like($got->{err}, qr{/limits/memory: unknown key}, "$who->{name}: by its name");
+};
+
 run_cases();
