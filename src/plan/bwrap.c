@@ -190,27 +190,6 @@ static void spell_start(struct strvec *w, const char *cwd, const struct strvec *
 	}
 }
 
-/* The directory with the most ops right below it. */
-static char *dearest_directory(const struct plan *plan, size_t *most)
-{
-	CLEANUP_STRVEC struct strvec parents = {0};
-	size_t dearest = 0, start = 0;
-
-	for (size_t i = 0; i < plan->n; i++)
-		strvec_take(&parents, path_parent(plan->ops[i].dest));
-	strvec_sort(&parents);
-	*most = 0;
-	for (size_t i = 0; i < parents.n; i++) {
-		if (strcmp(parents.v[i], parents.v[start]) != 0)
-			start = i;
-		if (i - start + 1 > *most) {
-			*most = i - start + 1;
-			dearest = start;
-		}
-	}
-	return xstrdup(parents.v[dearest]);
-}
-
 static int check_size(
 	const struct bwrap_words *out, const struct plan *plan, size_t n_command, struct err *err)
 {
@@ -220,7 +199,7 @@ static int check_size(
 
 	if (n <= BWRAP_MAX_WORDS)
 		return 0;
-	dir = dearest_directory(plan, &most);
+	dir = plan_dearest_directory(plan, &most);
 	err_set(err, ERR_PLAN,
 		"the plan needs %zu words and bwrap takes %d: %zu of its %zu mounts lie in %s", n,
 		BWRAP_MAX_WORDS, most, plan->n, dir);

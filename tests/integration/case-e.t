@@ -32,6 +32,33 @@ case e01 => 'three hundred denied files in one folder work', sub {
 	is($got[300], 'ok', "$who->{name}: the one beside them is not");
 };
 
+case e01 => 'thousands of denied files in ten folders are planned, with a note of their cost, or refused', sub {
+	my ($who, $dir) = @_;
+	for my $d (0 .. 9) {
+		put($who, "$dir/d$d/f$_", '') for 1 .. 300;
+		put($who, "$dir/d$d/free", '');
+	}
+	my $denied = sub {
+		my ($n) = @_;
+		return policy($who, {deny => [map { my $d = $_; map { "$dir/d$d/f$_" } 1 .. $n } 0 .. 9]});
+	};
+	my @many = $denied->(200);
+	like(run($who, [$PLAN, '--check', @many])->{out}, qr{\Aproven: 20\d\d mounts, 6\d\d\d words\n\z},
+		"$who->{name}: 2,000: proven");
+	like(notes($who, @many), qr{^20\d\d mounts, 200 of them in \Q$dir\E/d0: every start takes bwrap some 3\.\d s\b}m,
+		"$who->{name}: 2,000: a note says how many, where most are and what they cost");
+	unlike(notes($who, $denied->(30)), qr{ mounts, }, "$who->{name}: 300: no note");
+	# What the limit is, where most lie, and what to do.
+	refuses($who, "$dir/d0", '3,000',
+		qr{needs 9\d\d\d words and bwrap takes 9000: 300 of its 30\d\d mounts lie in \Q$dir\E/d0\n.*hint: deny the whole}s,
+		[$denied->(300)]);
+	SKIP: {
+		skip 'SBX_FULL or CI: a start of some seconds', 1 if !$ENV{SBX_FULL} && !$ENV{CI};
+		is(inside($who, \@many, "cd $dir; cat d*/* 2>&1 | grep -c 'Permission denied'; ls d*/* | wc -l"), "2000\n3010\n",
+			"$who->{name}: 2,000: they are denied, and nothing beside them");
+	}
+};
+
 case e02 => 'an argument or a variable that is too long for the kernel is said to be', sub {
 	my ($who, $dir) = @_;
 	my $long = '#' x 200_000;

@@ -369,8 +369,9 @@ static void many_mounts(void)
 	fclose(policy_out);
 	make(&p, tree_text, policy);
 	is_str(p.plan.notes.n ? p.plan.notes.v[p.plan.notes.n - 1] : NULL,
-		"609 mounts: bwrap's time grows with their square",
-		"a plan of many mounts says so");
+		"609 mounts, 600 of them in /etc: every start takes bwrap some 0.3 s, growing "
+		"with their square; a whole directory that is denied takes one",
+		"a plan of many mounts says where they are and what they cost");
 	drop(&p);
 	free(tree_text);
 	free(policy);
