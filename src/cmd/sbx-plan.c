@@ -137,7 +137,13 @@ static char *question_path(
 	struct policy_context context = {.home = p->home, .cwd = p->cwd};
 	struct path_value value;
 
-	if (value_path(&value, text, NULL, &context, err) < 0) {
+	int rc = value_path(&value, text, NULL, &context, err);
+
+	if (rc == 0 && value.pattern) {
+		free(value.path);
+		rc = value_refuse_pattern(text, err);
+	}
+	if (rc < 0) {
 		err->kind = ERR_USAGE;
 		err_at(err, "%s", flag);
 		return NULL;

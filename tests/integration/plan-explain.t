@@ -220,9 +220,9 @@ sub fates {
 answers($_) for callers();
 my ($who) = callers();
 my $odd = put($who, "$who->{home}/project/odd\e[31m\n", '');
-my $text = run($who, [$PLAN, '--explain', $odd, '--explain', './odd2', '--explain', '~/x', '--deny', "./odd2"])->{out};
+my $text = run($who, [$PLAN, '--explain', $odd =~ s/\[/\\[/r, '--explain', './odd2', '--explain', '~/x', '--deny', "./odd2"])->{out};
 unlike($text, qr/[^ -~\n]/, 'control bytes are printed escaped');
 like($text, qr{^\Q$who->{home}\E/project/odd2\n.*^\Q$who->{home}\E/x\n}ms, '~ and ./ are what they are in a policy');
 is(run($who, [$PLAN, @$_])->{code}, 2, "wrong: @$_") for ['--explain', 'x'], ['--explain', ''], ['--rules', '--map', '/'],
-	['-0', '--rules'], ['--check', '--explain', '/'], ['--map', 'host:x'];
+	['-0', '--rules'], ['--check', '--explain', '/'], ['--map', 'host:x'], ['--explain', '/[a]'], ['--map', 'host:/*'];
 done_testing();
