@@ -13,6 +13,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -494,10 +495,7 @@ static void because_hidden(const struct explainer *e, struct explanation *x)
 			" visible.",
 			x->op->dest);
 	else
-		because(x,
-			"A directory above it may not be searched by user %u: its mode on the"
-			" host does not allow it.",
-			e->user.uid);
+		because(x, "A directory on the way may not be searched by user %u.", e->user.uid);
 }
 
 /* What the plan's notes say of an entry that could not be shown. */
@@ -521,8 +519,14 @@ static void because_absent(const struct explainer *e, struct explanation *x, int
 	above_missing(e, x->real, &above);
 	op = op_at(e, above.path, false);
 	opened = opened_host(e, above.path, op, decide(e, above.path));
-	x->create = error == -ELOOP ? -ELOOP : may_make(e, &above);
-	if (error == -ELOOP)
+	if (error == -ELOOP || error == -ENAMETOOLONG)
+		x->create = error;
+	else
+		x->create =
+			strlen(path_base(x->real)) > NAME_MAX ? -ENAMETOOLONG : may_make(e, &above);
+	if (x->create == -ENAMETOOLONG)
+		because(x, "Its name, or the whole path, is too long for a file.");
+	else if (error == -ELOOP)
 		because(x, "It leads through more than 40 symbolic links.");
 	else if (above.kind != TREE_DIR)
 		because(x, "%s is %s, so nothing can be below it.", above.path,

@@ -557,6 +557,16 @@ static int walk_step(
 	return into_proc ? INTO_PROC : s.error;
 }
 
+/* Whether a process may look for names in a directory; "." and ".." are such, too. */
+static bool may_enter(const struct view *view, const char *dir)
+{
+	CLEANUP_FREE char *self = entry(dir, ".", 1);
+	CLEANUP_SEEN struct seen s;
+
+	look(view, self, &s);
+	return s.error != -EACCES;
+}
+
 /* Walks a path as the kernel does. 0, -errno or INTO_PROC. *out (always set) is where it ends;
  * when a name on the way is missing, the names after it are taken as text. The links that were
  * followed are appended to links. */
@@ -574,6 +584,8 @@ static int walk(const struct view *view, const char *path, struct strvec *links,
 		if (n == 0)
 			return error;
 		if (n <= 2 && strncmp(rest, "..", n) == 0) {
+			if (!error && !may_enter(view, *out))
+				error = -EACCES;
 			if (n == 2)
 				cut_last(*out);
 			memmove(rest, rest + n, strlen(rest + n) + 1);

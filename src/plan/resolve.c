@@ -71,13 +71,20 @@ void resolve(const struct tree *tree, const char *path, struct target *out)
 	for (p += strspn(p, "/"); *p; p += strspn(p, "/")) {
 		size_t len = strcspn(p, "/");
 		CLEANUP_FREE char *name = xstrndup(p, len);
-		CLEANUP_FREE char *next = strcmp(name, ".") == 0    ? xstrdup(done)
-					  : strcmp(name, "..") == 0 ? path_parent(done)
-								    : path_join(done, name);
+		bool self = strcmp(name, ".") == 0, up = strcmp(name, "..") == 0;
+		CLEANUP_FREE char *next = self ? xstrdup(done)
+					  : up ? path_parent(done)
+					       : path_join(done, name);
 		const char *rest = p + len + strspn(p + len, "/");
 		int error = tree_lstat(tree, next, &out->st);
 		char *more;
 
+		if ((self || up) && !tree_may_search(tree, done)) {
+			CLEANUP_FREE char *blocked = path_join(done, name);
+
+			fail(out, &done, blocked, rest, -EACCES);
+			break;
+		}
 		if (error || (*rest && out->st.kind != TREE_DIR && out->st.kind != TREE_LINK)) {
 			fail(out, &done, next, rest, error ? error : -ENOTDIR);
 			break;

@@ -50,6 +50,14 @@ const char *tree_kind_name(enum tree_kind kind)
 	return names[kind];
 }
 
+bool tree_may_search(const struct tree *tree, const char *dir)
+{
+	CLEANUP_FREE char *self = path_join(dir, ".");
+	struct tree_stat st;
+
+	return tree_lstat(tree, self, &st) != -EACCES;
+}
+
 static enum tree_kind kind_of(mode_t mode)
 {
 	switch (mode & S_IFMT) {

@@ -3,7 +3,7 @@
  * behind it or, in tests, a tree made from text. Answers are what bwrap will see: by the uid it has
  * in its user namespace, without the right to pass other users' modes.
  *
- * Paths are normal (base/path.h). A path whose parent is reached through a symlink is not followed:
+ * Paths are normal (base/path.h); the last name may be ".", as in lstat(2). A path whose parent is reached through a symlink is not followed:
  * the answer is -ENOTDIR. So whoever wants links followed walks component by component.
  */
 #ifndef SBX_PLAN_TREE_H
@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/strvec.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -97,6 +98,9 @@ static inline const struct tree_mount *tree_mounts(const struct tree *t, size_t 
 {
 	return t->ops->mounts(t, n);
 }
+
+/* Whether names in a directory may be looked up, "." and ".." among them. */
+bool tree_may_search(const struct tree *tree, const char *dir);
 
 /* "a directory", "a socket" ...: for messages. */
 const char *tree_kind_name(enum tree_kind kind);

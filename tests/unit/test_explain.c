@@ -48,6 +48,10 @@ static const char policy_text[] =
 	" \"files\": [{\"at\": \"/etc/hosts\", \"text\": \"x\"}]},"
 	" \"process\": {\"cwd\": \"/\", \"nested_userns\": NESTED}}";
 
+/* 256 bytes */
+#define NAME_32 "0123456789abcdef0123456789abcdef"
+#define LONG_NAME NAME_32 NAME_32 NAME_32 NAME_32 NAME_32 NAME_32 NAME_32 NAME_32
+
 struct world {
 	struct policy policy;
 	struct plan plan;
@@ -128,6 +132,11 @@ static const struct row rows[] = {
 		"scaffold", "device node"},
 	{"/etc/locked/x", "deny", NULL, "/filesystem/root", "--ro-bind /etc/locked /etc/locked",
 		"scaffold", "may not be searched by user 1000"},
+	{"/etc/locked/../passwd", "deny", NULL, "/filesystem/root",
+		"--ro-bind /etc/passwd /etc/passwd", "scaffold",
+		"may not be searched by user 1000"},
+	{"/home/u/w/" LONG_NAME, "absent", NULL, "/filesystem/write/0",
+		"--bind /home/u/w /home/u/w", "cover", "too long for a file"},
 	{"/etc/dead", "absent", NULL, "/filesystem/root", "--perms 0755 --dir /etc", "scaffold",
 		"left out: Permission denied."},
 	{"/etc/new", "absent", NULL, "/filesystem/root", "--perms 0755 --dir /etc", "scaffold",

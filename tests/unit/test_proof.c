@@ -738,11 +738,17 @@ static void test_lookup(void)
 		{"/proc/1", NULL, NULL, -ENOENT, 0, 0},
 		{"/proc/self-made", "/proc/self-made", NULL, 0, TREE_DIR, ACCESS_READ},
 		{"/proc/sys", "/proc/sys", "/proc/sys", 0, TREE_DIR, ACCESS_READ},
+		{"/home/closed/..", NULL, NULL, -EACCES, TREE_DIR, ACCESS_DENY},
+		{"/home/up", NULL, NULL, -EACCES, TREE_DIR, ACCESS_DENY},
+		{"/home/closed/../..", NULL, NULL, -EACCES, TREE_DIR, ACCESS_DENY},
+		{"/home/secret/..", NULL, NULL, -EACCES, TREE_DIR, ACCESS_DENY},
+		{"/home/../home/end", "/home/end", "/home/end", 0, TREE_FILE, ACCESS_READ},
 	};
 	CLEANUP_FREE char *text =
 		xasprintf("uid 7\n" HOST "f /home/end\nl /home/loop -> loop\nd /proc/1\n"
 			  "f /home/closed/x\nd /home/closed 0700 0 0\nf /home/secret/x\n"
-			  "f /data/f\nl /home/ws -> /ws\nl /home/l1 -> end\n");
+			  "f /data/f\nl /home/ws -> /ws\nl /home/l1 -> end\n"
+			  "l /home/up -> closed/.\n");
 	struct policy policy;
 	struct plan plan;
 	struct tree *tree;

@@ -70,6 +70,7 @@ static char *describe(const struct tree *tree, const char *path)
 	fprintf(out, "list %d", tree_list(tree, path, &names));
 	for (size_t i = 0; i < names.n; i++)
 		fprintf(out, " %s", names.v[i]);
+	fprintf(out, "\nsearch %d", tree_may_search(tree, path));
 	fprintf(out, "\nhead %s", tree_head(tree, path, head, 2) < 0 ? "fails" : head);
 	fclose(out);
 	return text;
