@@ -1,13 +1,16 @@
 # What sbx-plan says of a path is what a process inside finds there: a sample of a thousand paths of this host and of a
-# tree made for it, under four policies, as root and as an ordinary user. One run asks for all of them.
+# tree made for it, under four policies, and of random trees with hostile names under random policies, as root and as an
+# ordinary user. One run asks for all of them. SBX_SEED chooses other samples, SBX_FULL=1, or CI, more random trees.
 use strict;
 use warnings;
+use Encode ();
 use FindBin;
 use JSON::PP;
 use IO::Socket::UNIX;
 use Test::More;
 BEGIN { require "$FindBin::Bin/lib.pl" }
 our ($top, $PLAN, $EXEC);
+my $seed = $ENV{SBX_SEED} || 20;
 
 # Reads NUL-separated paths; says a line each: what can be done there, the kind, where the links lead, and, where nothing
 # is, how making it ends ("-": its directory is missing). Nothing of /proc and /sys is opened. Files made are removed.
@@ -37,10 +40,19 @@ while (my $path = <STDIN>) {
 	my $dir = $kind eq "a directory";
 	my $read = $dir ? opendir(my $d, $path) : opens($path, POSIX::R_OK, O_RDONLY, $kind);
 	my $write = $dir ? make("$path/.sbx-explain.$$") eq "ok" : opens($path, POSIX::W_OK, O_WRONLY, $kind);
-	my $end = Cwd::realpath($path) // "";
+	my $end = (Cwd::realpath($path) // "") =~ s/[^!-~]+/?/gr;
 	print join("\t", $write ? "write" : $read ? "read" : "deny", $kind, $end, ""), "\n";
 }
 END
+
+# A path as the command line has it, and as a message can show it.
+sub escaped {
+	return $_[0] =~ s/([*?\[\]\\])/\\$1/gr;
+}
+
+sub shown {
+	return $_[0] =~ s/[^ -~]/?/gr;
+}
 
 # Random descents from a folder, by the host's names. Process folders are no part of it, nor is what other programs are
 # likely to make or remove meanwhile.
@@ -60,12 +72,12 @@ sub descend {
 
 sub sample {
 	my ($who) = @_;
-	srand 20;
+	srand $seed;
 	my %paths = map { $_ => 1 } hand_paths($who);
 	my @from = (['/', 2], ['/etc', 4], ['/usr', 6], ['/var', 3], ['/home', 3], ['/root', 1], [$who->{home}, 5],
 		['/proc', 3], ['/dev', 2], ['/sys', 4], ['/tmp', 2], ['/run', 3]);
 	for (1 .. 20000) {
-		last if keys %paths >= 1000;
+		last if keys %paths >= 1200;
 		$paths{descend(@{$from[$_ % @from]})} = 1;
 	}
 	return sort keys %paths;
@@ -134,12 +146,12 @@ sub disagrees {
 	}
 	return '' if $access eq 'absent' || !defined $says->{kind};
 	return "says $says->{kind}, is $kind" if $says->{kind} ne $kind;
-	return $end && $says->{leads_to} ne $end ? "says it leads to $says->{leads_to}, is $end" : '';
+	return $end && $says->{leads_to} =~ s/[^!-~]+/?/gr ne $end ? "says it leads to $says->{leads_to}, is $end" : '';
 }
 
 sub agrees {
 	my ($who, $label, $paths, @options) = @_;
-	my $plan = run($who, [$PLAN, @options, '--json', map { ('--explain', $_) } @$paths]);
+	my $plan = run($who, [$PLAN, @options, '--json', map { ('--explain', escaped($_)) } @$paths]);
 	my $inside = run($who, [$EXEC, @options, '--', 'perl', '-e', $looker], stdin => join('', map { "$_\0" } @$paths));
 	my @found = split /\n/, $inside->{out};
 	is($plan->{code} + $inside->{code}, 0, "$who->{name}: $label: answers and finds")
@@ -148,7 +160,7 @@ sub agrees {
 	is(scalar @found, scalar @$says, "$who->{name}: $label: every path is answered");
 	my @differ = grep { $_ } map {
 		my $how = disagrees($says->[$_], $found[$_]);
-		$how && "$paths->[$_]: $how: @{$says->[$_]{because}}";
+		$how && shown("$paths->[$_]: $how: @{$says->[$_]{because}}");
 	} 0 .. $#found;
 	is(scalar @differ, 0, "$who->{name}: $label: " . @found . ' answers are what is found inside')
 		or diag(join "\n", @differ[0 .. ($#differ < 15 ? $#differ : 15)]);
@@ -167,7 +179,7 @@ sub answers {
 	put($who, "$who->{home}/.ssh/key", 'SECRET');
 	put($who, "$who->{home}/project/.git/$_", '') for qw(hooks/x config HEAD);
 	my @paths = sample($who);
-	cmp_ok(scalar @paths, '>=', 900, "$who->{name}: the sample is large");
+	cmp_ok(scalar @paths, '>=', 1000, "$who->{name}: the sample is large (SBX_SEED=$seed)");
 	agrees($who, $_, \@paths, '-p', $_, @proc) for qw(default workspace strict);
 	agrees($who, 'a bound /proc', \@paths, qw(-p default --proc bind)) if $fresh;
 	my $says = agrees($who, 'by hand', \@paths, '-p', $policy, @proc) or return;
@@ -217,10 +229,82 @@ sub fates {
 	is(run($who, [$PLAN, '--strict', '--check'])->{code}, 0, "$who->{name}: --strict takes the policy default");
 }
 
-answers($_) for callers();
+# Names that shells, JSON and patterns make something else of, that begin alike, and the longest.
+my @names = ('a', 'ab', 'a b', "a\nb", '-a', '[a]', '*', '?', 'a\\', '\\*', "\t", '"', "'", '$HOME', '`id`', "\xff\xfe", "\xc3\xa9",
+	'...', '~', '@policy', '{a,b}', "\e[2J", ' ', 'x' x 255);
+my @modes = (0755, 0755, 0755, 0755, 0700, 0555, 0500, 0311, 0111, 0300, 0000, 01777);
+
+# A random tree of such names below a folder: what is in it, and of that what no link leads to.
+sub wild_tree {
+	my ($who, $wild) = @_;
+	my ($other, @all, @dirs, %modes) = {uid => $who->{uid} ? 0 : 2001, gid => 0};
+	mkdir $_ or die "$_: $!" for $wild, "$wild/a";
+	chown $who->{uid}, $who->{gid}, $wild, "$wild/a" if !$>;
+	@dirs = ($wild, "$wild/a");
+	for (1 .. 160) {
+		my $path = $dirs[rand @dirs] . '/' . $names[rand @names];
+		next if -l $path || -e _ || length $path > 3000;
+		my $owner = rand() < 0.15 && !$> ? $other : $who;
+		my $kind = rand;
+		if ($kind < 0.4) {
+			mkdir $path or die "$path: $!";
+			push @dirs, $path if $path =~ tr{/}{} < 12;
+			$modes{$path} = $modes[rand @modes];
+		} elsif ($kind < 0.75) {
+			put($owner, $path, 'x');
+			$modes{$path} = $modes[rand @modes] & 0777;
+		} elsif ($kind < 0.8) {
+			POSIX::mkfifo($path, 0666) or die;
+		} else {
+			my $to = @all ? $all[rand @all] : $wild;
+			symlink((('.', '..', 'nosuch', '/proc/self/environ', '/dev/null', '/tmp', '/etc/passwd', '../a/nosuch',
+				"$who->{home}/.ssh/key", $to, $to, "$to/..", $path =~ s{.*/}{}sr, '../' . $to =~ s{.*/}{}sr)[rand 14]), $path) or die;
+		}
+		chown $owner->{uid}, $owner->{gid}, $path if !$> && !-l $path;
+		push @all, $path;
+	}
+	chmod $modes{$_}, $_ for keys %modes;
+	return @all;
+}
+
+# A policy of random rules for a random tree: as many of them as can be planned together.
+sub wild_policy {
+	my ($who, $wild, @all) = @_;
+	my @named = grep { !-l && !/[\xfe\xff]|[\x00-\x1f]/ } @all;
+	my $some = sub { Encode::decode('UTF-8', escaped($named[rand @named] . (rand() < 0.1 ? '/nosuch' : ''))) };
+	my @rules = map { my $list = qw(deny deny read read write mounts)[rand 6];
+		[$list, {$list eq 'mounts' ? (at => $some->(), from => $some->(), access => qw(read write)[rand 2]) : (path => $some->()),
+			$list eq 'deny' ? () : (optional => JSON::PP::true)}] } 0 .. 11;
+	for (;; splice @rules, rand @rules, 1) {
+		my %lists = (root => 'read');
+		push @{$lists{$_->[0]}}, $_->[1] for @rules;
+		my $policy = put($who, "$wild.json",
+			JSON::PP->new->utf8->canonical->encode({sbx => 1, extends => ['default'], filesystem => \%lists}));
+		return $policy if !@rules || !run($who, [$PLAN, '-p', $policy, '--check'])->{code};
+	}
+}
+
+# What is there, below it, beside it and behind its links.
+sub wild {
+	my ($who, $i, @options) = @_;
+	my $wild = "$who->{home}/wild$i";
+	srand $seed + $i;
+	my @all = wild_tree($who, $wild);
+	my $policy = wild_policy($who, $wild, @all);
+	my @paths = (@all, map({ "$_/nosuch" } @all), map({ $_ . 'b' } @all[0 .. 20]), map({ "$_/.." } @all[0 .. 20]),
+		map { my $link = $_; map { "$link/$_" } @names[0 .. 5] } grep { -l } @all);
+	agrees($who, "random tree $i (SBX_SEED=$seed)", \@paths, '-p', $policy, @options);
+	system 'chmod', '-R', 'u+rwX', $wild;
+}
+
+my $trees = $ENV{SBX_FULL} || $ENV{CI} ? 12 : 3;
+for my $who (callers()) {
+	answers($who);
+	wild($who, $_, run($who, [$EXEC, qw(--proc fresh -- true)])->{code} ? qw(--proc bind) : ()) for 1 .. $trees;
+}
 my ($who) = callers();
 my $odd = put($who, "$who->{home}/project/odd\e[31m\n", '');
-my $text = run($who, [$PLAN, '--explain', $odd =~ s/\[/\\[/r, '--explain', './odd2', '--explain', '~/x', '--deny', "./odd2"])->{out};
+my $text = run($who, [$PLAN, '--explain', escaped($odd), '--explain', './odd2', '--explain', '~/x', '--deny', "./odd2"])->{out};
 unlike($text, qr/[^ -~\n]/, 'control bytes are printed escaped');
 like($text, qr{^\Q$who->{home}\E/project/odd2\n.*^\Q$who->{home}\E/x\n}ms, '~ and ./ are what they are in a policy');
 is(run($who, [$PLAN, @$_])->{code}, 2, "wrong: @$_") for ['--explain', 'x'], ['--explain', ''], ['--rules', '--map', '/'],
