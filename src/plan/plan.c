@@ -390,6 +390,31 @@ static bool denies_kid(const struct place *place, const char *name)
 	return false;
 }
 
+/* A rule that stands at a place or below it: there is a place for no other reason. */
+static const struct rule *rule_at(const struct place *place)
+{
+	while (!place->why)
+		place = place->kids[0];
+	return place->why;
+}
+
+/* A new /proc has processes of its own at the names of the host's. */
+static int refuse_processes(struct planner *p, const struct place *proc)
+{
+	for (size_t i = 0; i < proc->n_kids; i++) {
+		const struct place *kid = proc->kids[i];
+		const char *name = path_base(kid->path);
+
+		if (name[strspn(name, "0123456789")])
+			continue;
+		err_set(p->err, ERR_PLAN, "%s is another process in the sandbox's own /proc",
+			kid->path);
+		err_hint(p->err, "drop the rule: processes of the host are not shown there");
+		return err_rule(p->err, rule_at(kid));
+	}
+	return 0;
+}
+
 /* A new /proc with its machine-wide parts read-only: bwrap leaves them as writable as the
  * caller's uid may write them. Bound, it is read-only as a whole. */
 static int emit_proc(struct planner *p, const struct place *place)
@@ -401,6 +426,8 @@ static int emit_proc(struct planner *p, const struct place *place)
 	if (p->plan->proc == PROC_BIND) {
 		add_op(p, OP_BIND_READ, "/proc", place->path, why);
 	} else {
+		if (refuse_processes(p, place) < 0)
+			return -1;
 		add_op(p, OP_PROC, NULL, place->path, why);
 		for (size_t i = 0; i < sizeof(machine_wide) / sizeof(*machine_wide); i++) {
 			CLEANUP_FREE char *part = path_join("/proc", machine_wide[i]);
@@ -417,8 +444,8 @@ static int emit_proc(struct planner *p, const struct place *place)
 /* Whether bwrap's minimal /dev has a name (bwrap's setup of --dev). */
 static bool in_minimal_dev(const char *name)
 {
-	static const char *const names[] = {"null", "zero", "full", "random", "urandom", "tty",
-		"pts", "shm", "mqueue", "ptmx", "fd", "core", "stdin", "stdout", "stderr"};
+	static const char *const names[] = {
+		"null", "zero", "full", "random", "urandom", "tty", "pts", "shm"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(name, names[i]) == 0)
@@ -426,25 +453,59 @@ static bool in_minimal_dev(const char *name)
 	return false;
 }
 
+static bool is_link_in_dev(const char *name)
+{
+	static const char *const links[] = {"core", "fd", "ptmx", "stderr", "stdin", "stdout"};
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(*links); i++)
+		if (strcmp(name, links[i]) == 0)
+			return true;
+	return false;
+}
+
+/* One name of the sandbox's /dev. In its file systems nothing is the host's; only pts/ptmx is
+ * there from the start. */
+static int emit_in_dev(struct planner *p, const struct place *dev, const struct place *kid)
+{
+	const char *name = path_base(kid->path);
+	bool there = in_minimal_dev(name);
+
+	if (is_link_in_dev(name)) {
+		err_set(p->err, ERR_PLAN, "%s is a link in the sandbox's own /dev", kid->path);
+		err_hint(p->err, "name what it leads to: for /dev/ptmx /dev/pts/ptmx");
+		return err_rule(p->err, rule_at(kid));
+	}
+	if (kid->show == SHOW_WAY && (strcmp(name, "shm") == 0 || strcmp(name, "pts") == 0)) {
+		for (size_t i = 0; i < kid->n_kids; i++) {
+			const struct place *below = kid->kids[i];
+			bool ptmx = strcmp(below->path, "/dev/pts/ptmx") == 0;
+
+			if (emit(p, below,
+				    &(struct under){!ptmx, ptmx ? below->path : NULL, ACCESS_READ,
+					    dev->why}) < 0)
+				return -1;
+		}
+		return 0;
+	}
+	return emit(
+		p, kid, &(struct under){!there, there ? kid->path : NULL, ACCESS_READ, dev->why});
+}
+
 static int emit_dev(struct planner *p, const struct place *place)
 {
-	struct op *shm;
-
 	add_op(p, OP_DEV, NULL, "/dev", place->why);
 	strvec_push(&p->seals, "/dev");
-	shm = add_op(p, OP_TMPFS, NULL, "/dev/shm", place->why);
-	shm->mode = 01777;
-	shm->size = TMPFS_DEFAULT_SIZE;
-	add_op(p, OP_MQUEUE, NULL, "/dev/mqueue", place->why);
-	for (size_t i = 0; i < place->n_kids; i++) {
-		const struct place *kid = place->kids[i];
-		bool there = in_minimal_dev(path_base(kid->path));
+	if (!denies_kid(place, "shm")) {
+		struct op *shm = add_op(p, OP_TMPFS, NULL, "/dev/shm", place->why);
 
-		if (emit(p, kid,
-			    &(struct under){
-				    !there, there ? kid->path : NULL, ACCESS_READ, place->why}) < 0)
-			return -1;
+		shm->mode = 01777;
+		shm->size = TMPFS_DEFAULT_SIZE;
 	}
+	if (!denies_kid(place, "mqueue"))
+		add_op(p, OP_MQUEUE, NULL, "/dev/mqueue", place->why);
+	for (size_t i = 0; i < place->n_kids; i++)
+		if (emit_in_dev(p, place, place->kids[i]) < 0)
+			return -1;
 	return 0;
 }
 

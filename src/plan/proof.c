@@ -2007,7 +2007,7 @@ int view_lookup(
 	*out = (struct view_object){0};
 	view_init(&view, tree, false);
 	if (replay(&view, plan, &err) < 0)
-		return -ENOENT;
+		return -EINVAL;
 	error = walk(&view, path, &links, &end);
 	for (size_t i = 0; i < links.n; i++) {
 		CLEANUP_SEEN struct seen link;

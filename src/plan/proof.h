@@ -49,7 +49,8 @@ struct view_object {
 
 /* Walks an absolute sandbox path through the replayed view, following links as the kernel does
  * (40 at most, the last component's too). 0, or -errno as a process inside would see it:
- * -ENOENT, -ENOTDIR, -EACCES, -ELOOP. Processes in /proc are not known: -ENOENT. After an error
+ * -ENOENT, -ENOTDIR, -EACCES, -ELOOP. Processes in /proc are not known: -ENOENT. -EINVAL: the
+ * plan is none, which proof_check says why. After an error
  * only missing and links are set; out is to be cleared in any case. */
 int view_lookup(const struct plan *plan, const struct tree *tree, const char *path,
 	struct view_object *out);

@@ -164,6 +164,21 @@ case c12 => 'a rule below the own /proc, /dev and /tmp is applied or refused by 
 			[read => '/dev/random', 'EACCES', 'a denied device'],
 			[read => '/dev/urandom', 'ok', 'the others are there']);
 	}
+	promises($who, [map { ('--deny', $_) } qw(/dev/shm /dev/mqueue /dev/pts)],
+		[list => '/dev/shm', 'EACCES', 'the own shared memory, denied'],
+		[create => '/dev/shm/x', 'EACCES', 'is no place to write'],
+		[list => '/dev/mqueue', -d '/dev/mqueue' ? 'EACCES' : 'ENOENT', 'nor are there message queues'],
+		[list => '/dev/pts', 'EACCES', 'nor terminals'],
+		[read => '/dev/zero', 'ok', 'the rest of /dev is there']);
+	refuses($who, $dir, 'a link of the own /dev', qr{--deny /dev/ptmx: /dev/ptmx is a link}, [qw(--deny /dev/ptmx)])
+		if -c '/dev/ptmx';
+	# Of each name of the host's, whatever it is.
+	my $odd = join '', map {
+		my $got = run($who, [$PLAN, '--check', '--deny', $_ =~ s/([*?\[\\])/\\$1/gr]);
+		!$got->{code} || ($got->{err} =~ m{\Asbx-plan: command line: --deny \Q$_\E: /[^\n]*\nsbx-plan: hint: [^\n]*\n\z}
+			&& $got->{err} !~ /not proven|working directory/) ? () : $got->{err};
+	} glob '/proc/[!0-9]* /proc/sys/* /proc/1 /proc/1/environ /dev/* /dev/{shm,pts,mqueue}/* /dev/shm/nosuch /sys/*';
+	is($odd, '', "$who->{name}: each name of /proc, /dev and /sys can be denied, or is refused by name");
 	for my $path (qw(/proc/cmdline /dev/random /dev/shm)) {
 		refuses($who, $dir, "$_ $path", qr{/filesystem/$_/0: /(proc|dev)\b}, [policy($who, {$_ => [$path]})])
 			for qw(read write);
