@@ -249,10 +249,12 @@ static bool protects(const struct maker *m, const struct rule *rule, const struc
 /* What becomes of a rule whose host path is not there: 0 = it is done with, 1 = it still counts. */
 static int missing_rule(const struct maker *m, const struct rule *rule, const struct target *t)
 {
+	if ((t->error == -EACCES || t->error == -ELOOP) && is_planted(m, rule, t))
+		return 0;
 	if (t->error == -EACCES && rule->kind == RULE_PATH && rule->access == ACCESS_DENY)
 		return 0; /* nor can anyone inside reach it */
 	if (t->error == -ELOOP)
-		return is_planted(m, rule, t) ? 0 : err_loop(m, rule, t);
+		return err_loop(m, rule, t);
 	if ((t->error == -ENOENT || t->error == -ENOTDIR) && t->protects) {
 		/* Where a denied name could be made it is held: plan.c knows all its places. */
 		if (rule->access == ACCESS_READ && rule->missing != MISSING_ENFORCE)
@@ -379,6 +381,8 @@ static int judge_linked(const struct maker *m, const struct rule *rule, const st
 
 	/* A link that leads to a place of the sandbox's own, or that a mount replaces, denies
 	 * nothing. */
+	if (planted && path_within(t->path, "/dev"))
+		return 0;
 	for (size_t i = 0; rule->access == ACCESS_DENY && !planted && i < m->rules->n; i++)
 		if (m->ats[i] &&
 			(strcmp(m->ats[i], t->path) == 0 || path_within(rule->path, m->ats[i])))

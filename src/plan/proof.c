@@ -1128,18 +1128,6 @@ static int claim_resolve(struct proof *pr, struct claim *c)
 	return 0;
 }
 
-/* Direct rules first, then links that can be trusted, then the others, each from the root
- * downwards. */
-static int claim_order(const void *a, const void *b)
-{
-	const struct claim *x = a, *y = b;
-	int rank = (int)x->trusted - (int)y->trusted;
-
-	if (rank)
-		return -rank;
-	return (int)depth(x->object ? x->object : "/") - (int)depth(y->object ? y->object : "/");
-}
-
 static const struct claim *host_claim(const struct proof *pr, const char *path)
 {
 	const struct place *place = place_above(&pr->view, path);
@@ -1177,18 +1165,31 @@ static int check_grant(struct proof *pr, const struct claim *c)
 	return 0;
 }
 
-/* Lets a PATH rule stand at its object. Through a link that others can change it only lowers
- * access; of two rules at one object the lower holds. */
+/* Lets a PATH rule stand at its object; of two rules at one object the lower holds. */
 static void stand_path(struct proof *pr, struct claim *c)
 {
 	struct place *place = place_get(&pr->view, c->object);
 	const struct claim *old = place->path_claim;
 
-	if (!c->trusted && c->access != ACCESS_DENY &&
-		c->access >= host_claim(pr, c->object)->access)
-		c->off = true;
-	else if (!old || old->rule->kind == RULE_ROOT || c->access < old->access)
+	if (!old || old->rule->kind == RULE_ROOT || c->access < old->access)
 		place->path_claim = c;
+}
+
+/* Lets the PATH rules of one access stand, those whose links can be trusted or the others. Through
+ * a link that others can change a rule only lowers access; which is seen before any of its kind
+ * stands, so that none depends on another. */
+static void stand_paths(struct proof *pr, enum access access, bool trusted)
+{
+	struct claim *const end = pr->claims + pr->n_claims;
+
+	for (struct claim *c = pr->claims; c < end; c++)
+		if (c->rule->kind == RULE_PATH && c->access == access && !c->trusted && !trusted)
+			c->off |= access != ACCESS_DENY &&
+				  access >= host_claim(pr, c->object)->access;
+	for (struct claim *c = pr->claims; c < end; c++)
+		if (c->rule->kind == RULE_PATH && c->access == access && c->trusted == trusted &&
+			!c->off)
+			stand_path(pr, c);
 }
 
 /* Lets a rule with a place of its own stand there. */
@@ -1234,7 +1235,6 @@ static int make_claims(struct proof *pr)
 	}
 	for (size_t i = 0; i < pr->n_claims; i++)
 		pr->claims[i].trusted = links_trusted(pr, &pr->claims[i]);
-	qsort(pr->claims, pr->n_claims, sizeof(*pr->claims), claim_order);
 	for (size_t i = 0; i < pr->n_claims; i++)
 		if (pr->claims[i].rule->kind == RULE_ROOT)
 			pr->view.top->path_claim = &pr->claims[i];
@@ -1342,14 +1342,33 @@ static void stand_aliases(struct proof *pr, const struct claim *c)
 	}
 }
 
+/* Whether a link on a rule's way lies where the policy lets the command write: then it is nobody's
+ * word that can be relied on. */
+static bool is_planted(const struct proof *pr, const struct claim *c)
+{
+	for (size_t i = 0; i < c->links.n; i++) {
+		CLEANUP_FREE char *dir = xstrdup(c->links.v[i]);
+
+		cut_last(dir);
+		if (may_be_written(pr, dir))
+			return true;
+	}
+	return false;
+}
+
 static int place_claims(struct proof *pr)
 {
 	static const char *const own[] = {"/proc", "/dev", "/tmp"};
 	CLEANUP_FREE bool *follows = xcalloc(pr->n_claims, sizeof(*follows));
 
+	/* The sandbox's own /dev is not what such a link could take away. */
 	for (size_t i = 0; i < pr->n_claims; i++)
-		if (pr->claims[i].rule->kind == RULE_PATH && !pr->claims[i].off)
-			stand_path(pr, &pr->claims[i]);
+		if (pr->claims[i].access == ACCESS_DENY && pr->claims[i].links.n &&
+			tail(pr->claims[i].object, "/dev"))
+			pr->claims[i].off |= is_planted(pr, &pr->claims[i]);
+	/* Direct rules, and those through links that can be trusted, then the others. */
+	for (int i = 0; i < 6; i++)
+		stand_paths(pr, (enum access)(i % 3), i < 3);
 	for (size_t i = 0; i < pr->n_claims; i++)
 		if (pr->claims[i].rule->kind == RULE_PATH && protects(pr, &pr->claims[i]))
 			stand_placeholder(pr, &pr->claims[i]);
@@ -1799,7 +1818,7 @@ static int check_denied_walk(const struct proof *pr, const struct claim *c)
 	CLEANUP_WANT struct want w = {0};
 	struct place *place;
 
-	if (c->error == INTO_PROC || walk(&pr->view, c->rule->path, &links, &end) < 0)
+	if (c->off || walk(&pr->view, c->rule->path, &links, &end) < 0)
 		return 0;
 	place = place_get(&pr->view, end);
 	want(pr, place, &w);

@@ -1,7 +1,8 @@
 /*
  * Properties of planner and proof on random trees and policies: whatever plans proves; the order of
- * rules does not matter; one more deny never shows more. SBX_ROUNDS and SBX_SEED change how many
- * and which.
+ * rules does not matter; one more deny never shows more; no rule for a name in a writable place
+ * shows more of what lies outside, whatever links an earlier run has left there. SBX_ROUNDS and
+ * SBX_SEED change how many and which.
  */
 #include "base/mem.h"
 #include "base/path.h"
@@ -349,6 +350,210 @@ static void one_round(void)
 	strvec_clear(&rules.mounts);
 }
 
+/* What the command of an earlier run would like to see, and things to stumble over. */
+static const char outside[] =
+	"c /dev/null 1:3\nb /dev/sda 8:0\nd /dev/shm 1777\nd /proc/sys\nf /proc/1/environ\n"
+	"d /tmp 1777\nf /tmp/file\nf /etc/passwd\nf /etc/secret 0600\nd /root 0700\n"
+	"f /root/key 0600\nd /home/a 0755 1000 1000\nf /home/a/secret 0600 1000 1000\n"
+	"f /home/a/file 0644 1000 1000\nd /home/a/vault 0700 1000 1000\n"
+	"f /home/a/vault/key 0600 1000 1000\np /home/a/fifo\ns /run/x.sock\n"
+	"d /srv/other 0755 1000 1000\nf /srv/other/file 0644 1000 1000\n"
+	"d /srv/w 0755 1000 1000\n";
+static const char *const outside_paths[] = {"/dev/sda", "/dev/shm", "/proc/1/environ", "/tmp/file",
+	"/etc/passwd", "/etc/secret", "/root/key", "/home/a/secret", "/home/a/file",
+	"/home/a/vault/key", "/home/a/fifo", "/run/x.sock", "/srv/other/file", "/w", "/m"};
+static const char *const link_targets[] = {"/home/a/secret", "../../home/a/secret", "/home/a/vault",
+	"/home/a", "/home/a/file", "/root", "/root/key", "/etc/secret", "/etc", "/dev/sda",
+	"/dev/shm", "/run/x.sock", "/home/a/fifo", "/nosuch", "nosuch/x", "/", ".", "..", "/srv/w",
+	"/srv/w/a", "../.envrc", ".envrc", ".vscode", "a/b", "/srv/w/.git", "/proc/1/environ",
+	"/proc/self/environ", "/proc/self/root", "/tmp", "/tmp/file", "/srv/other",
+	"/srv/other/file", "/srv/w/a/../../other", "/root/../etc"};
+/* Of /srv/w. */
+static const char *const held_names[] = {
+	".git/hooks", ".git/config", ".envrc", ".vscode", "a/b/c", "a/b/d/e", "secret", "file"};
+
+#define N(array) ((unsigned)(sizeof(array) / sizeof(*(array))))
+
+/* What an earlier run may have left in place of names. */
+enum left { LEFT_LINKS, LEFT_CLOSED };
+
+/* Makes a name below /srv/w, or a link or closed directory in its place or that of a directory
+ * above it, or nothing. Adds the paths that are there. */
+static void plant(FILE *out, const char *name, enum left left, struct strvec *paths)
+{
+	CLEANUP_FREE char *whole = path_join("/srv/w", name);
+	CLEANUP_FREE char *path = xstrdup("/srv/w");
+	bool end = false;
+
+	while (!end) {
+		size_t n = strlen(path) + 1;
+		unsigned kind = pick(10);
+
+		free(path);
+		n += strcspn(whole + n, "/");
+		path = xstrndup(whole, n);
+		end = !whole[n];
+		if (strvec_has(paths, path))
+			continue;
+		if (kind == 0)
+			return;
+		strvec_push(paths, path);
+		if (kind < 4 && left == LEFT_LINKS) {
+			fprintf(out, "l %s -> %s\n", path, link_targets[pick(N(link_targets))]);
+			end = true;
+		} else {
+			fprintf(out, "%c %s %s 1000 1000\n", end && kind > 6 ? 'f' : 'd', path,
+				kind < 3 ? "0000" : "0755");
+		}
+	}
+}
+
+/* A policy from lines "LIST RULE". */
+static char *lists_text(const struct strvec *lines)
+{
+	static const char *const lists[] = {"read", "write", "deny", "mounts"};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	fprintf(out, "{\"sbx\": 1, \"process\": {\"cwd\": \"/\"}, \"filesystem\": {%s",
+		lines->v[0]);
+	for (size_t k = 0; k < N(lists); k++) {
+		const char *before = "";
+
+		fprintf(out, ", \"%s\": [", lists[k]);
+		for (size_t i = 1; i < lines->n; i++) {
+			size_t n = strlen(lists[k]);
+
+			if (strncmp(lines->v[i], lists[k], n) != 0)
+				continue;
+			fprintf(out, "%s%s", before, lines->v[i] + n);
+			before = ", ";
+		}
+		putc(']', out);
+	}
+	fputs("}}", out);
+	fclose(out);
+	return text;
+}
+
+/* Lets the command write /srv/w, at its own place, at /w or at both, and hides some of the rest. */
+static void rules_outside(struct strvec *lines)
+{
+	static const char *const secrets[] = {"/home/a/secret", "/home/a/vault", "/etc/secret",
+		"/root", "/run/x.sock", "/home/a/fifo", "/home/a"};
+	unsigned writes = 1 + pick(3);
+
+	strvec_pushf(lines, "\"root\": \"%s\"", pick(2) ? "read" : "deny");
+	if (pick(2))
+		strvec_push(lines, "read {\"path\": \"/etc\"}");
+	if (writes & 1)
+		strvec_push(lines, "write {\"path\": \"/srv/w\"}");
+	if (writes & 2)
+		strvec_push(lines, "mounts {\"at\": \"/w\", \"from\": \"/srv/w\","
+				   " \"access\": \"write\"}");
+	for (size_t i = 0; i < N(secrets); i++)
+		if (pick(2))
+			strvec_pushf(lines, "deny {\"path\": \"%s\"}", secrets[i]);
+}
+
+/* Rules for names in /srv/w. Says whether some of them grant. */
+static bool rules_inside(struct strvec *lines)
+{
+	const char *name = held_names[pick(N(held_names))];
+	unsigned grant = pick(6);
+
+	for (size_t i = 0; i < N(held_names); i++)
+		if (pick(5))
+			strvec_pushf(lines,
+				pick(2) ? "deny {\"path\": \"/srv/w/%s\"}"
+					: "read {\"path\": \"/srv/w/%s\", \"optional\": true}",
+				held_names[i]);
+	if (pick(4) == 0)
+		strvec_push(lines, "deny {\"path\": \"/srv/w/**/e\"}");
+	if (grant == 0)
+		strvec_pushf(lines, "write {\"path\": \"/srv/w/%s/x\", \"optional\": true}", name);
+	if (grant == 1)
+		strvec_pushf(lines,
+			"mounts {\"at\": \"/m\", \"from\": \"/srv/w/%s\", \"access\": \"%s\","
+			" \"optional\": true}",
+			name, pick(2) ? "read" : "write");
+	return grant < 2;
+}
+
+/* A workspace in which an earlier run was hostile, and a policy. */
+struct hostile {
+	char *tree_text, *policy;
+	struct strvec paths;
+	struct planned p;
+	bool grants;
+};
+
+static unsigned hostile_count, hostile_unproven, kept_out, escaped;
+
+static void make_hostile(struct hostile *h, enum left left, struct strvec *lines)
+{
+	size_t size;
+	FILE *out;
+
+	*h = (struct hostile){0};
+	out = open_memstream(&h->tree_text, &size);
+	fprintf(out, "uid %d\n%s", left == LEFT_CLOSED || pick(2) ? 1000 : 0, outside);
+	for (size_t i = 0; i < N(held_names); i++)
+		plant(out, held_names[i], left, &h->paths);
+	fclose(out);
+	for (size_t i = 0; i < N(outside_paths); i++)
+		strvec_push(&h->paths, outside_paths[i]);
+	h->grants = rules_inside(lines);
+	h->policy = lists_text(lines);
+	make(&h->p, h->tree_text, h->policy);
+	hostile_count += h->p.made;
+	if (h->p.made && proof_check(&h->p.plan, &h->p.policy, h->p.tree, &h->p.err) < 0 &&
+		!hostile_unproven++)
+		explain("not proven", h->tree_text, h->policy, &h->p);
+}
+
+static void drop_hostile(struct hostile *h)
+{
+	drop(&h->p);
+	strvec_clear(&h->paths);
+	free(h->tree_text);
+	free(h->policy);
+}
+
+/* Links: whatever of the host outside of /srv/w shows at a path shows so without the rules for
+ * names in it, too; and those that only protect keep nobody from running. */
+static void links_round(void)
+{
+	static const char *const below[] = {"", "/key", "/secret", "/a/secret"};
+	CLEANUP_STRVEC struct strvec lines = {0};
+	CLEANUP_FREE char *bare = NULL;
+	struct planned without;
+	struct hostile h;
+
+	rules_outside(&lines);
+	bare = lists_text(&lines);
+	make_hostile(&h, LEFT_LINKS, &lines);
+	make(&without, h.tree_text, bare);
+	if (without.made && !h.p.made && !h.grants && !kept_out++)
+		explain("links kept from running", h.tree_text, h.policy, &h.p);
+	for (size_t i = 0; without.made && h.p.made && i < h.paths.n * N(below); i++) {
+		CLEANUP_FREE char *path =
+			xasprintf("%s%s", h.paths.v[i / N(below)], below[i % N(below)]);
+		struct view_object o = {0};
+
+		if (view_lookup(&h.p.plan, h.p.tree, path, &o) == 0 && o.host &&
+			!path_within(o.host, "/srv/w") && (int)o.access > reach(&without, o.host) &&
+			!escaped++) {
+			diag("%s shows %s", path, o.host);
+			explain("a link showed more", h.tree_text, h.policy, &h.p);
+		}
+		view_object_clear(&o);
+	}
+	drop(&without);
+	drop_hostile(&h);
+}
+
 /* A plan of many mounts says what it costs. */
 static void many_mounts(void)
 {
@@ -389,6 +594,15 @@ int main(void)
 	is_int(unproven, 0, "every plan proves");
 	is_int(reordered, 0, "the order of rules does not matter");
 	is_int(raised, 0, "one more deny never shows more");
+	for (unsigned i = 0; i < rounds / 10; i++) {
+		links_round();
+	}
+	diag("%u of %u policies for hostile workspaces could be planned", hostile_count,
+		rounds / 10);
+	ok(hostile_count > rounds / 20, "most policies for hostile workspaces can be planned");
+	is_int(hostile_unproven, 0, "and prove");
+	is_int(kept_out, 0, "links in a writable place keep nobody from running");
+	is_int(escaped, 0, "and show nothing of what lies outside");
 	many_mounts();
 	return done_testing();
 }

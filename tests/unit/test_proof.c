@@ -644,6 +644,38 @@ static void test_raising(void)
 		"rejects: a mount through a link that others can change");
 }
 
+/* What a hostile command may have left in a place that it could write. */
+static void test_left_behind(void)
+{
+	static const char tree[] =
+		HOST "uid 7\nd /w 0755 7 7\nf /w/shut/x/key\nd /w/shut 0600 7 7\nd /w/shut/x\n"
+		     "f /w/dir/key\nd /w/dir 0300 7 7\nf /w/bob/key\nd /w/bob 0700 8 8\n"
+		     "l /w/shm -> /dev/shm\nl /w/a -> .\nl /w/b -> c\nf /w/c\nl /w/way -> shut/x\n"
+		     "f /r/shut/key\nd /r/shut 0600 7 7\n";
+	static const char plan[] = ENTRIES "ro /r\nrw /w\n" OWN SEALS;
+	static const struct {
+		const char *rules, *plan, *want, *name;
+	} rows[] = {
+		{"write /w\ndeny /w/bob/key", plan, "",
+			"a way that its owner has, and nobody else"},
+		{"write /w\ndeny /r/shut/key", plan, "", "a closed directory that stays closed"},
+		{"write /w\ndeny /w/way/key", plan, "", "a link to a closed directory"},
+		{"write /w\ndeny /w/shm", plan, "", "a denied link to what is the sandbox's own"},
+		{"mount write /w /m\nwrite /w\nread /w/a\nread /w/b",
+			ENTRIES "ro /r\nro /w\nrw /m /w\nro /m/c /w/c\n" OWN SEALS, "",
+			"protections whose links lead to the directory and to what is in it"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		CLEANUP_FREE char *policy = xasprintf("root read\n%s", rows[i].rules);
+		const char *got = verdict(policy, tree, rows[i].plan);
+
+		if (!ok(*rows[i].want ? strstr(got, rows[i].want) != NULL : !*got, "%s",
+			    rows[i].name))
+			diag("got: \"%s\"", got);
+	}
+}
+
 /* Rules whose names lead elsewhere in the view than on the host. */
 static void test_walks(void)
 {
@@ -795,6 +827,7 @@ int main(void)
 	test_root_deny();
 	test_dev_covers();
 	test_raising();
+	test_left_behind();
 	test_walks();
 	test_policies();
 	test_lookup();
