@@ -147,31 +147,51 @@ static void add_label(struct maker *m, const char *path, enum access access, con
 	m->n_labels++;
 }
 
-/* Whether a rule other than self lets the command write a host directory, even if another takes
- * that back. */
-static bool may_write(const struct maker *m, const char *dir, const struct rule *self)
+/* The names of a host directory: its own, and those that the host's mount table gives it. */
+static void dir_names(const struct tree *tree, const char *dir, struct strvec *names)
 {
+	CLEANUP_STRVEC struct strvec aliases = {0};
+	struct tree_stat st, other;
+
+	strvec_push(names, dir);
+	if (tree_lstat(tree, dir, &st) < 0)
+		return;
+	find_aliases(tree, dir, &aliases);
+	for (size_t i = 0; i < aliases.n; i++) /* without those of a part of it */
+		if (tree_lstat(tree, aliases.v[i], &other) == 0 && other.dev == st.dev &&
+			other.ino == st.ino)
+			strvec_push(names, aliases.v[i]);
+}
+
+/* A rule, other than self (NULL: any), that lets the command change a link on the way, even if
+ * another takes that back; NULL = none. */
+static const struct rule *hop_writer(
+	const struct maker *m, const struct hop *hop, const struct rule *self)
+{
+	CLEANUP_FREE char *dir = path_parent(hop->path);
+	CLEANUP_STRVEC struct strvec names = {0};
+
+	dir_names(m->tree, dir, &names);
 	for (size_t i = 0; i < m->rules->n; i++) {
 		const struct rule *rule = &m->rules->v[i];
 
 		/* cppcheck-suppress nullPointerRedundantCheck ; self may be NULL, rule never is */
-		if ((rule->kind == RULE_PATH || rule->kind == RULE_MOUNT) &&
-			rule->access == ACCESS_WRITE && rule != self &&
-			path_within(dir, m->targets[i].path))
-			return true;
+		if ((rule->kind != RULE_PATH && rule->kind != RULE_MOUNT) ||
+			rule->access != ACCESS_WRITE || rule == self)
+			continue;
+		for (size_t k = 0; k < names.n; k++)
+			if (path_within(names.v[k], m->targets[i].path))
+				return rule;
 	}
-	return false;
+	return NULL;
 }
 
 /* Whether the command could change a link on the way, by other rules than self (NULL: by any). */
 static bool hop_is_writable(const struct maker *m, const struct target *t, const struct rule *self)
 {
-	for (size_t i = 0; i < t->n_hops; i++) {
-		CLEANUP_FREE char *dir = path_parent(t->hops[i].path);
-
-		if (may_write(m, dir, self))
+	for (size_t i = 0; i < t->n_hops; i++)
+		if (hop_writer(m, &t->hops[i], self))
 			return true;
-	}
 	return false;
 }
 

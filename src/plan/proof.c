@@ -30,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -1075,9 +1076,9 @@ static void make_rules(struct proof *pr)
 
 /* Claims: which rule stands where */
 
-/* Whether some rule makes a host path writable, even if another takes that back: a link there must
- * not raise anything. */
-static bool may_be_written(const struct proof *pr, const char *path)
+/* Whether some rule makes a host path of this name writable, even if another takes that back: a
+ * link there must not raise anything. */
+static bool name_may_be_written(const struct proof *pr, const char *path)
 {
 	for (size_t i = 0; i < pr->n_claims; i++) {
 		const struct claim *c = &pr->claims[i];
@@ -1089,15 +1090,51 @@ static bool may_be_written(const struct proof *pr, const char *path)
 	return false;
 }
 
-/* Whether a link of the host's lies in a directory that only root can change, from inside too. */
+static bool same_host_object(const struct proof *pr, const char *a, const char *b)
+{
+	struct tree_stat x, y;
+
+	return tree_lstat(pr->tree, a, &x) == 0 && tree_lstat(pr->tree, b, &y) == 0 &&
+	       x.dev == y.dev && x.ino == y.ino;
+}
+
+/* The same by any name that the host's mount table gives it. */
+static bool may_be_written(const struct proof *pr, const char *path)
+{
+	size_t n;
+	const struct tree_mount *mounts = tree_mounts(pr->tree, &n);
+	CLEANUP_FREE char *in_fs = NULL;
+	const struct tree_mount *own = mount_of(pr, path, &in_fs);
+
+	for (size_t i = 0; own && i < n; i++) {
+		const char *rest = mounts[i].dev == own->dev ? tail(in_fs, mounts[i].root) : NULL;
+		CLEANUP_FREE char *name = rest ? graft(mounts[i].at, rest) : NULL;
+
+		if (name && name_may_be_written(pr, name) && same_host_object(pr, path, name))
+			return true;
+	}
+	return name_may_be_written(pr, path);
+}
+
+/* Whether nobody but root, and nothing inside, can put another link in a link's place: all
+ * directories above it are root's, and nobody else may write in its own; above that, in a sticky
+ * one, others cannot move what is root's. */
 static bool link_trusted(const struct proof *pr, const char *link)
 {
 	CLEANUP_FREE char *dir = xstrdup(link);
 	struct tree_stat st;
 
 	cut_last(dir);
-	return tree_lstat(pr->tree, dir, &st) == 0 && st.uid == 0 && !(st.mode & 022) &&
-	       !may_be_written(pr, dir);
+	if (may_be_written(pr, dir))
+		return false;
+	for (bool above = false;; above = true, cut_last(dir)) {
+		if (tree_lstat(pr->tree, dir, &st) < 0 || st.uid != 0)
+			return false;
+		if ((st.mode & 022) && !(above && (st.mode & S_ISVTX)))
+			return false;
+		if (!dir[1])
+			return true;
+	}
 }
 
 static bool links_trusted(const struct proof *pr, const struct claim *c)
@@ -1269,14 +1306,6 @@ static bool protects(const struct proof *pr, const struct claim *c)
 	return c->rule->kind == RULE_PATH &&
 	       (c->access == ACCESS_DENY ||
 		       (c->access == ACCESS_READ && below_write(pr, c->object)));
-}
-
-static bool same_host_object(const struct proof *pr, const char *a, const char *b)
-{
-	struct tree_stat x, y;
-
-	return tree_lstat(pr->tree, a, &x) == 0 && tree_lstat(pr->tree, b, &y) == 0 &&
-	       x.dev == y.dev && x.ino == y.ino;
 }
 
 /* Lets a claim stand at another name too, with access at most, unless there is no more there, and

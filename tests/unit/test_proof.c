@@ -613,6 +613,15 @@ static void test_raising(void)
 	static const struct world safe = {"root read\ndeny /s\nread /r/l",
 		HOST "l /r/l -> /s/x\nf /s/x\n",
 		ENTRIES "ro /r\nmaskdir /s 0555\nro /s/x\n" OWN SEALS};
+	static const struct world elsewhere = {"root read\nwrite /w\ndeny /s\nread /r/l",
+		HOST "d /w\nl /r/l -> /s/x\nf /s/x\na /w -> /r\n",
+		ENTRIES "ro /r\nmaskdir /s 0000\nrw /w\n" OWN SEALS};
+	static const struct world moved = {"root read\ndeny /s\nread /o/r/l",
+		HOST "d /o 0755 7 7\nl /o/r/l -> /s/x\nf /s/x\n",
+		ENTRIES "ro /o\nmaskdir /s 0000\n" OWN SEALS};
+	static const struct world sticky = {"root read\ndeny /s\nread /o/r/l",
+		HOST "d /o 1777\nl /o/r/l -> /s/x\nf /s/x\n",
+		ENTRIES "ro /o\nmaskdir /s 0555\nro /s/x\n" OWN SEALS};
 	static const struct world both = {"root read\nwrite /s\ndeny /r/l",
 		HOST "l /r/l -> /s\nf /s\n", ENTRIES "ro /r\nmaskfile /s\n" OWN SEALS};
 	static const struct world mount = {
@@ -630,6 +639,9 @@ static void test_raising(void)
 	proves(&root, "a link in a writable place of root's");
 	proves(&shared, "a link in a place that root shares");
 	proves(&safe, "a link that only root can change");
+	proves(&elsewhere, "a link in a place that can be written where it is mounted too");
+	proves(&moved, "a link in a directory that others can move");
+	proves(&sticky, "a link in root's directory in a sticky one");
 	proves(&both, "two rules that lead to one object");
 	rejects(&w, "mask /home/u/priv 0000", "mask /home/u/priv 0555\nro /home/u/priv/cred",
 		"/home/u/priv/cred is not denied", "a link that raises access");
@@ -638,6 +650,10 @@ static void test_raising(void)
 		"a link that the command could make");
 	rejects(&shared, "maskdir /s 0000", "maskdir /s 0555\nro /s/x", "/s/x is not denied",
 		"a link that a group could make");
+	rejects(&elsewhere, "maskdir /s 0000", "maskdir /s 0555\nro /s/x", "/s/x is not denied",
+		"a link that the command could make by another name");
+	rejects(&moved, "maskdir /s 0000", "maskdir /s 0555\nro /s/x", "/s/x is not denied",
+		"a link whose directory another could put there");
 	rejects(&both, "maskfile /s", "rw /s", "op bind-write at /s is not justified",
 		"a denial through a link");
 	ok(strstr(verdict(mount.policy, mount.tree, mount.plan), "may not raise access") != NULL,
