@@ -357,6 +357,8 @@ static bool replaces(const struct rule *a, const struct rule *b)
 		return b->pattern;
 	if (a->access != b->access)
 		return a->access < b->access;
+	if (a->follow != b->follow)
+		return b->follow;
 	return a->mask != b->mask ? a->mask < b->mask : a < b;
 }
 

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/stat.h>
 
 /* The access of a host object and all below it. */
 struct label {
@@ -186,13 +187,23 @@ static const struct rule *hop_writer(
 	return NULL;
 }
 
-/* Whether the command could change a link on the way, by other rules than self (NULL: by any). */
-static bool hop_is_writable(const struct maker *m, const struct target *t, const struct rule *self)
+/* The first link on the way that may raise nothing: others than root (and the caller, where
+ * with_caller says so), or the command, can change it. NULL = none. */
+static const struct hop *weak_hop(const struct maker *m, const struct target *t, bool with_caller)
 {
-	for (size_t i = 0; i < t->n_hops; i++)
-		if (hop_writer(m, &t->hops[i], self))
-			return true;
-	return false;
+	for (size_t i = 0; i < t->n_hops; i++) {
+		CLEANUP_FREE char *dir = hop_changed_in(m->tree, &t->hops[i], with_caller);
+
+		if (dir || hop_writer(m, &t->hops[i], NULL))
+			return &t->hops[i];
+	}
+	return NULL;
+}
+
+/* Whether the links on a rule's way may raise access. */
+static bool may_raise(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	return !weak_hop(m, t, rule->follow);
 }
 
 static int err_out_of_reach(const struct maker *m, const struct rule *rule, const struct target *t)
@@ -233,8 +244,12 @@ static int err_loop(const struct maker *m, const struct rule *rule, const struct
  * It then protects what it can and raises nothing, and nobody is kept from running by it. */
 static bool is_planted(const struct maker *m, const struct rule *rule, const struct target *t)
 {
-	return rule->kind == RULE_PATH && rule->access != ACCESS_WRITE &&
-	       hop_is_writable(m, t, rule);
+	if (rule->kind != RULE_PATH || rule->access == ACCESS_WRITE)
+		return false;
+	for (size_t i = 0; i < t->n_hops; i++)
+		if (hop_writer(m, &t->hops[i], rule))
+			return true;
+	return false;
 }
 
 static void note_planted(const struct maker *m, const struct rule *rule)
@@ -310,14 +325,53 @@ static int resolve_rule(struct maker *m, const struct rule *rule, struct target 
 	return 0;
 }
 
-/* The link to blame: the first hop of the way that others than root could change. */
+/* Why a link may raise nothing: who can change it, and in which directory. */
+static char *weakness(const struct maker *m, const struct hop *hop, bool with_caller)
+{
+	CLEANUP_FREE char *dir = hop_changed_in(m->tree, hop, with_caller);
+	const struct rule *writer = dir ? NULL : hop_writer(m, hop, NULL);
+	struct tree_stat st = {0};
+
+	if (writer) {
+		CLEANUP_FREE char *where = origin_text(&writer->origin);
+
+		dir = path_parent(hop->path);
+		return xasprintf("%s is made writable by %s", dir, where);
+	}
+	tree_lstat(m->tree, dir, &st);
+	if (st.uid != 0 && !(with_caller && st.uid == m->tree->uid))
+		return xasprintf("%s is owned by uid %u", dir, st.uid);
+	return xasprintf(
+		"%s is writable by %s", dir, st.mode & S_IWOTH ? "others" : "others of its group");
+}
+
+/* Blames a link that would need no more than "follow" only where there is no worse one. */
 static int err_raise(const struct maker *m, const struct rule *rule, const struct target *t)
 {
+	const struct hop *worst = weak_hop(m, t, true);
+	const struct hop *hop = worst ? worst : weak_hop(m, t, false);
+	CLEANUP_FREE char *why = weakness(m, hop, worst != NULL);
+
 	err_set(m->err, ERR_PLAN,
-		"%s leads through the symbolic link %s to %s, which no rule makes %s", rule->path,
-		t->hops[0].path, t->path, rule->access == ACCESS_WRITE ? "writable" : "readable");
-	err_hint(m->err, "a link that others than root could change grants nothing: name %s itself",
-		t->path);
+		"%s leads through the symbolic link %s to %s, which no rule makes %s; the link"
+		" cannot: the directory %s",
+		rule->path, hop->path, t->path,
+		rule->access == ACCESS_WRITE ? "writable" : "readable", why);
+	if (worst || rule->kind == RULE_DEVICE)
+		err_hint(m->err,
+			"a link that others, or the command, could change grants nothing: name %s"
+			" itself",
+			t->path);
+	else if (strcmp(rule->origin.file, "command line") == 0)
+		err_hint(m->err,
+			"name %s itself; in a policy, a rule with \"follow\": true may pass the"
+			" caller's own links",
+			t->path);
+	else
+		err_hint(m->err,
+			"name %s itself; or, where all links in that directory are your own, add"
+			" \"follow\": true to the rule",
+			t->path);
 	return err_rule(m->err, rule);
 }
 
@@ -397,7 +451,7 @@ static int judge_linked(const struct maker *m, const struct rule *rule, const st
 {
 	enum access base = access_of(m, t->path);
 	bool planted = is_planted(m, rule, t);
-	bool trusted = t->trusted && !hop_is_writable(m, t, NULL);
+	bool trusted = may_raise(m, rule, t);
 
 	/* A link that leads to a place of the sandbox's own, or that a mount replaces, denies
 	 * nothing. */
@@ -411,8 +465,10 @@ static int judge_linked(const struct maker *m, const struct rule *rule, const st
 		return 1;
 	if (rule->access == base)
 		return trusted;
-	if (planted)
+	if (planted && !rule->follow)
 		return 0;
+	if (strcmp(t->path, "/") == 0) /* of which ROOT alone speaks */
+		return err_taken(m, rule, t->path, deciding_label(m, t->path, false)->why);
 	for (size_t i = 0; i < m->rules->n; i++) {
 		const struct rule *other = &m->rules->v[i];
 
@@ -466,7 +522,7 @@ static int check_kind(const struct maker *m, const struct rule *rule, const stru
 	bool device = t->st.kind == TREE_CHAR || t->st.kind == TREE_BLOCK;
 
 	if (rule->kind == RULE_DEVICE) {
-		if (t->n_hops && !t->trusted)
+		if (!may_raise(m, rule, t))
 			return err_raise(m, rule, t);
 		if (device || t->st.kind == TREE_DIR)
 			return 0;
@@ -495,7 +551,7 @@ static int check_mount_source(
 		err_hint(m->err, "mount the directories below / that are needed, one by one");
 		return err_rule(m->err, rule);
 	}
-	if (t->n_hops && rule->access > base && (!t->trusted || hop_is_writable(m, t, NULL)))
+	if (rule->access > base && !may_raise(m, rule, t))
 		return err_raise(m, rule, t);
 	return 0;
 }
@@ -649,8 +705,7 @@ static char *real_at(struct maker *m, const struct rule *rule)
 	for (size_t i = 1; i < t.n_hops; i++)
 		shown = shown && shows_link(m, t.hops[i].path, rule);
 	if (t.error == -ELOOP || t.into_proc || !shown ||
-		(t.n_hops && (!t.trusted || hop_is_writable(m, &t, NULL) ||
-				     path_within(t.hops[0].path, t.path)))) {
+		(t.n_hops && (weak_hop(m, &t, false) || path_within(t.hops[0].path, t.path)))) {
 		err_set(m->err, ERR_PLAN, "the place %s passes through the symbolic link %s",
 			rule->at, t.n_hops ? t.hops[0].path : rule->at);
 		err_hint(m->err, "name a place without links: only root's own are followed here");

@@ -59,8 +59,8 @@ struct claim {
 	char *object; /* ROOT, PATH, MOUNT, DEVICE: the host object, without links; else NULL */
 	struct strvec links; /* the links on the way to it */
 	int error;           /* why the object is not there, -errno; INTO_PROC; else 0 */
-	bool trusted;        /* nobody but root can change where the links lead */
-	bool off; /* stands nowhere: missing, led into /proc, or would raise through a link */
+	bool trusted; /* nobody but root, or who the rule trusts, changes where the links lead */
+	bool off;     /* stands nowhere: missing, led into /proc, or would raise through a link */
 	const struct place *stands; /* where a rule with a place of its own does */
 };
 
@@ -1022,6 +1022,8 @@ static int rule_order(const void *a, const void *b)
 		return x->pattern ? 1 : -1;
 	if (x->access != y->access)
 		return x->access < y->access ? -1 : 1;
+	if (x->follow != y->follow)
+		return x->follow ? 1 : -1;
 	return (int)x->mask - (int)y->mask;
 }
 
@@ -1116,10 +1118,10 @@ static bool may_be_written(const struct proof *pr, const char *path)
 	return name_may_be_written(pr, path);
 }
 
-/* Whether nobody but root, and nothing inside, can put another link in a link's place: all
- * directories above it are root's, and nobody else may write in its own; above that, in a sticky
- * one, others cannot move what is root's. */
-static bool link_trusted(const struct proof *pr, const char *link)
+/* Whether nobody but root and, if it follows, the caller, and nothing inside, can put another link
+ * in a link's place: all directories above it are theirs, and nobody else may write in its own;
+ * above that, in a sticky one, others cannot move what is theirs. */
+static bool link_trusted(const struct proof *pr, const char *link, bool follow)
 {
 	CLEANUP_FREE char *dir = xstrdup(link);
 	struct tree_stat st;
@@ -1128,7 +1130,9 @@ static bool link_trusted(const struct proof *pr, const char *link)
 	if (may_be_written(pr, dir))
 		return false;
 	for (bool above = false;; above = true, cut_last(dir)) {
-		if (tree_lstat(pr->tree, dir, &st) < 0 || st.uid != 0)
+		if (tree_lstat(pr->tree, dir, &st) < 0)
+			return false;
+		if (st.uid != 0 && (!follow || st.uid != pr->tree->uid))
 			return false;
 		if ((st.mode & 022) && !(above && (st.mode & S_ISVTX)))
 			return false;
@@ -1140,7 +1144,7 @@ static bool link_trusted(const struct proof *pr, const char *link)
 static bool links_trusted(const struct proof *pr, const struct claim *c)
 {
 	for (size_t i = 0; i < c->links.n; i++)
-		if (!link_trusted(pr, c->links.v[i]))
+		if (!link_trusted(pr, c->links.v[i], c->rule->follow))
 			return false;
 	return true;
 }
@@ -1242,7 +1246,7 @@ static int stand_at(struct proof *pr, struct claim *c)
 		CLEANUP_SEEN struct seen s;
 
 		look(&pr->view, links.v[i], &s);
-		if (!link_trusted(pr, s.host ? s.host : links.v[i]))
+		if (!link_trusted(pr, s.host ? s.host : links.v[i], false))
 			return fault(pr->err, c->rule,
 				"%s is reached through %s, a link that others can change",
 				c->rule->at, links.v[i]);

@@ -6,30 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Whether nobody but root can put a link into dir: root owns it and everything above it, and no
- * one else may write there (or may, in a sticky directory, but not move what root owns). */
-static bool only_root_writes(const struct tree *tree, const char *dir)
-{
-	CLEANUP_FREE char *path = xstrdup(dir);
-	bool first = true;
-
-	for (;;) {
-		struct tree_stat st;
-		char *parent;
-
-		if (tree_lstat(tree, path, &st) < 0 || st.uid != 0)
-			return false;
-		if (st.mode & 0022 && (first || !(st.mode & 01000)))
-			return false;
-		if (strcmp(path, "/") == 0)
-			return true;
-		first = false;
-		parent = path_parent(path);
-		free(path);
-		path = parent;
-	}
-}
+#include <sys/stat.h>
 
 static void fail(struct target *out, char **done, const char *next, const char *rest, int error)
 {
@@ -45,7 +22,6 @@ static void fail(struct target *out, char **done, const char *next, const char *
  * links. */
 static char *follow(const struct tree *tree, const char *path, const char *rest, struct target *out)
 {
-	CLEANUP_FREE char *parent = path_parent(path);
 	char *text;
 
 	if (out->n_hops == RESOLVE_MAX_LINKS) {
@@ -57,7 +33,6 @@ static char *follow(const struct tree *tree, const char *path, const char *rest,
 		return NULL;
 	out->hops = xreallocarray(out->hops, out->n_hops + 1, sizeof(*out->hops));
 	out->hops[out->n_hops++] = (struct hop){xstrdup(path), text};
-	out->trusted = out->trusted && only_root_writes(tree, parent);
 	return xasprintf("%s/%s", text, rest);
 }
 
@@ -67,7 +42,7 @@ void resolve(const struct tree *tree, const char *path, struct target *out)
 	CLEANUP_FREE char *todo = xstrdup(path);
 	char *p = todo;
 
-	*out = (struct target){.trusted = true};
+	*out = (struct target){0};
 	for (p += strspn(p, "/"); *p; p += strspn(p, "/")) {
 		size_t len = strcspn(p, "/");
 		CLEANUP_FREE char *name = xstrndup(p, len);
@@ -136,4 +111,30 @@ void target_clear(struct target *target)
 	free(target->path);
 	free(target->blocked);
 	*target = (struct target){0};
+}
+
+char *hop_changed_in(const struct tree *tree, const struct hop *hop, bool with_caller)
+{
+	char *dir = path_parent(hop->path);
+	bool above = false;
+
+	for (;;) {
+		struct tree_stat st;
+		char *parent;
+
+		if (tree_lstat(tree, dir, &st) < 0)
+			return dir;
+		if (st.uid != 0 && !(with_caller && st.uid == tree->uid))
+			return dir;
+		if ((st.mode & 0022) && !(above && (st.mode & S_ISVTX)))
+			return dir;
+		if (strcmp(dir, "/") == 0)
+			break;
+		above = true;
+		parent = path_parent(dir);
+		free(dir);
+		dir = parent;
+	}
+	free(dir);
+	return NULL;
 }

@@ -30,12 +30,17 @@ struct target {
 			   followed, path is its own */
 	bool unused;    /* the planner's own: the rule has no effect */
 	bool protects;  /* the planner's own: the rule protects what is there, or shall not be */
-	bool trusted;   /* every hop lies where root alone can put links */
 };
 
 /* Walks an absolute path (it may hold ".." and "."); out is to be cleared by the caller in any
  * case. */
 void resolve(const struct tree *tree, const char *path, struct target *out);
 void target_clear(struct target *target);
+
+/* The nearest directory at or above that of the link hop->path in which others than root, and the
+ * tree's own user where with_caller says so, could put another way in its place: someone else owns
+ * it, or may write there (in a sticky directory above, not move what it holds). NULL = none; free
+ * with free(). */
+char *hop_changed_in(const struct tree *tree, const struct hop *hop, bool with_caller);
 
 #endif

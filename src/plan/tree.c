@@ -297,6 +297,7 @@ struct tree *tree_live(void)
 	set_aside_dac_capabilities();
 	read_mounts(live);
 	live->tree.ops = &ops;
+	live->tree.uid = geteuid();
 	return &live->tree;
 }
 

@@ -67,6 +67,7 @@ struct tree_ops {
 
 struct tree {
 	const struct tree_ops *ops;
+	uid_t uid; /* whose answers these are: the uid that bwrap has in its user namespace */
 };
 
 static inline int tree_lstat(const struct tree *t, const char *path, struct tree_stat *out)

@@ -310,6 +310,15 @@ static int read_optional(struct reader *r, const json *value, const struct json_
 	return read_bool(r, value, at, &r->rule->optional);
 }
 
+static int read_follow(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (r->rule->access == ACCESS_DENY) {
+		fail(r, at, "only grants can have \"follow\"");
+		return err_hint(r->err, "leave it out: a denial holds through any link");
+	}
+	return read_bool(r, value, at, &r->rule->follow);
+}
+
 static int read_rule_final(struct reader *r, const json *value, const struct json_place *at)
 {
 	return read_bool(r, value, at, &r->rule->final);
@@ -457,7 +466,7 @@ static int missing(struct reader *r, const struct json_place *at, const char *ke
 
 #define PATH_MEMBERS                                                                               \
 	{"path", read_host_path}, {"why", read_why}, {"name", read_name},                          \
-		{"optional", read_optional}, {"final", read_rule_final},                           \
+		{"optional", read_optional}, {"follow", read_follow}, {"final", read_rule_final},  \
 	{                                                                                          \
 		"grants", read_grants                                                              \
 	}
@@ -502,8 +511,8 @@ static int read_deny_rule(struct reader *r, const json *value, const struct json
 static int read_mount(struct reader *r, const json *value, const struct json_place *at)
 {
 	static const struct member members[] = {{"at", read_at}, {"from", read_host_path},
-		{"access", read_mount_access}, {"optional", read_optional}, {"why", read_why},
-		{"name", read_name}, {NULL, NULL}};
+		{"access", read_mount_access}, {"optional", read_optional}, {"follow", read_follow},
+		{"why", read_why}, {"name", read_name}, {NULL, NULL}};
 
 	if (new_rule(r, RULE_MOUNT, ACCESS_READ, at) < 0 || read_object(r, value, at, members) < 0)
 		return -1;

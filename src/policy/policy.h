@@ -74,6 +74,8 @@ struct rule {
 	enum mask mask;     /* PATH with ACCESS_DENY */
 	enum missing missing; /* PATH with ACCESS_DENY or READ */
 	bool optional;      /* PATH, MOUNT, DEVICE: may be missing on the host */
+	bool follow;        /* PATH read and write, MOUNT: links in the caller's own directories may
+			       raise access, as root's do */
 	bool final;         /* PATH: no later layer raises access in path, or mounts from it */
 	bool relative;      /* written as "./..." */
 	struct strvec grants; /* final: normal host paths below path that later layers may use */

@@ -23,7 +23,6 @@ struct fake {
 	size_t n_mounts, alloc_mounts;
 	struct entry *entries;
 	size_t n, alloc;
-	uid_t uid;
 };
 
 static struct entry *find(const struct fake *fake, const char *path)
@@ -61,9 +60,10 @@ static struct entry *add(struct fake *fake, const char *path, enum tree_kind kin
  * pass modes holds for root's own objects only, as in a user namespace that maps root alone. */
 static bool permitted(const struct fake *fake, const struct entry *e, unsigned bit)
 {
-	unsigned shift = e->st.uid == fake->uid ? 6 : e->st.gid == fake->uid ? 3 : 0;
+	uid_t uid = fake->tree.uid;
+	unsigned shift = e->st.uid == uid ? 6 : e->st.gid == uid ? 3 : 0;
 
-	if (fake->uid == 0 && e->st.uid == 0)
+	if (uid == 0 && e->st.uid == 0)
 		return true;
 	return e->st.mode >> shift & bit;
 }
@@ -241,7 +241,7 @@ static bool parse_line(struct fake *fake, char *line)
 	struct entry *e = NULL;
 	char *content;
 
-	if (sscanf(line, "uid %u", &fake->uid) == 1)
+	if (sscanf(line, "uid %u", &fake->tree.uid) == 1)
 		return true;
 	if (sscanf(line + 1, " %4095s %4095[^\n]", path, rest) < 1)
 		return false;

@@ -261,7 +261,7 @@ static int endless_list(const struct tree *tree, const char *path, struct strvec
 static void test_limits(void)
 {
 	static const struct tree_ops ops = {.lstat = endless_lstat, .list = endless_list};
-	const struct tree tree = {&ops};
+	const struct tree tree = {.ops = &ops};
 	CLEANUP_FREE char *entries = outcome("\"deny\": [\"/srv/**/nothing\"]", &tree);
 	CLEANUP_FREE char *matches = outcome("\"deny\": [\"/srv/*/*/*\"]", &tree);
 	CLEANUP_FREE char *bounded =

@@ -52,6 +52,7 @@ static char *random_tree(struct strvec *paths)
 	struct tree *so_far;
 
 	fputs("c /dev/null 1:3\nd /proc/sys\nd /tmp 1777\nd /srv\nd /home\nd /etc\n", out);
+	fprintf(out, "uid %d\n", pick(2) ? 1000 : 0);
 	for (unsigned n = 5 + pick(20); n > 0; n--) {
 		CLEANUP_FREE char *path = random_path();
 		CLEANUP_FREE char *to = random_path();
@@ -72,7 +73,8 @@ static char *random_tree(struct strvec *paths)
 			const char *owner = pick(3) ? "0 0" : "1000 1000";
 
 			if (kind < 6)
-				fprintf(out, "d %s 0755 %s\n", path, owner);
+				fprintf(out, "d %s %s %s\n", path, pick(6) ? "0755" : "0775",
+					owner);
 			else if (kind < 8)
 				fprintf(out, "f %s 0644 %s\n", path, owner);
 			else if (kind < 9)
@@ -151,8 +153,9 @@ static void random_rules(struct random_rules *rules, const struct strvec *paths)
 			continue;
 		strvec_push(&used, path);
 		if (kind < 8) {
-			strvec_pushf(list, "{\"path\": \"%s\"%s%s}", path,
+			strvec_pushf(list, "{\"path\": \"%s\"%s%s%s}", path,
 				list == &rules->deny ? "" : ", \"optional\": true",
+				list == &rules->deny || pick(2) ? "" : ", \"follow\": true",
 				list != &rules->write && pick(4) == 0 ? ", \"missing\": \"enforce\""
 								      : "");
 		} else {
@@ -160,8 +163,8 @@ static void random_rules(struct random_rules *rules, const struct strvec *paths)
 
 			strvec_pushf(&rules->mounts,
 				"{\"at\": \"%s\", \"from\": \"%s\", \"access\": \"%s\", "
-				"\"optional\": true}",
-				path, from, pick(2) ? "write" : "read");
+				"\"optional\": true, \"follow\": %s}",
+				path, from, pick(2) ? "write" : "read", pick(2) ? "true" : "false");
 		}
 	}
 }
@@ -586,7 +589,7 @@ int main(void)
 {
 	unsigned rounds = getenv("SBX_ROUNDS") ? (unsigned)atoi(getenv("SBX_ROUNDS")) : 3000;
 
-	state = getenv("SBX_SEED") ? strtoull(getenv("SBX_SEED"), NULL, 10) : 20240229;
+	state = getenv("SBX_SEED") ? strtoull(getenv("SBX_SEED"), NULL, 10) : 20240228;
 	for (unsigned i = 0; i < rounds; i++)
 		one_round();
 	diag("%u of %u random policies could be planned", planned_count, rounds);

@@ -42,6 +42,7 @@ static void print_rule(FILE *out, const struct rule *r)
 		fprintf(out, " size=%llu", (unsigned long long)r->size);
 	fputs(r->mask == MASK_EMPTY ? " empty" : "", out);
 	fputs(r->optional ? " optional" : "", out);
+	fputs(r->follow ? " follow" : "", out);
 	fputs(r->final ? " final" : "", out);
 	fputs(r->relative ? " relative" : "", out);
 	fputs(r->pattern ? " pattern" : "", out);
@@ -145,6 +146,12 @@ static const struct good good[] = {
 		   "true,"
 		   "\"final\": true, \"grants\": [\"/a/b\", \"/a/c/\"], \"mask\": \"empty\"}]"),
 		"path deny path=/a name=n why=w empty optional final grant=/a/b grant=/a/c\n"},
+	{"grants that follow",
+		FS("\"read\": [{\"path\": \"/a\", \"follow\": true}, {\"path\": \"/b\", "
+		   "\"follow\": false}], \"write\": [{\"path\": \"/c/*\", \"follow\": true}], "
+		   "\"mounts\": [{\"at\": \"/d\", \"from\": \"/e\", \"follow\": true}]"),
+		"path read path=/a follow\npath read path=/b\npath write path=/c/* follow pattern\n"
+		"mount read at=/d path=/e follow\n"},
 	{"mask eacces",
 		FS("\"deny\": [{\"path\": \"/a\", \"mask\": \"eacces\", \"final\": false}]"),
 		"path deny path=/a\n"},
@@ -277,8 +284,10 @@ static const struct bad bad[] = {
 	{"one path with two treatments",
 		FS("\"deny\": [\"/a\", {\"path\": \"/a\", \"missing\": \"enforce\"}]"),
 		"p: /filesystem/deny/1", "/a", ""},
-	{"a later field: follow", FS("\"read\": [{\"path\": \"/a\", \"follow\": true}]"),
-		"p: /filesystem/read/0/follow", "unknown key", ""},
+	{"a denial that follows", FS("\"deny\": [{\"path\": \"/a\", \"follow\": false}]"),
+		"p: /filesystem/deny/0/follow", "only grants can have \"follow\"", "leave it out"},
+	{"a device that follows", FS("\"devices\": [{\"path\": \"/dev/a\", \"follow\": true}]"),
+		"p: /filesystem/devices/0/follow", "unknown key", ""},
 	{"an unknown key of process", "\"process\": {\"x\": 1}", "p: /process/x", "unknown key",
 		""},
 	{"a mask outside of deny", FS("\"read\": [{\"path\": \"/a\", \"mask\": \"empty\"}]"),
@@ -324,6 +333,8 @@ static const struct bad bad[] = {
 		"p: /filesystem/read/0/optional", "must be true or false, not a number", ""},
 	{"a rule's final", FS("\"read\": [{\"path\": \"/a\", \"final\": \"yes\"}]"),
 		"p: /filesystem/read/0/final", "must be true or false, not a string", ""},
+	{"follow", FS("\"write\": [{\"path\": \"/a\", \"follow\": \"yes\"}]"),
+		"p: /filesystem/write/0/follow", "must be true or false, not a string", ""},
 	{"grants", FS("\"deny\": [{\"path\": \"/a\", \"final\": true, \"grants\": \"/a/b\"}]"),
 		"p: /filesystem/deny/0/grants", "must be an array", ""},
 	{"mask", FS("\"deny\": [{\"path\": \"/a\", \"mask\": true}]"), "p: /filesystem/deny/0/mask",
@@ -572,6 +583,10 @@ static const struct bad bad[] = {
 		"p: /filesystem/deny/1", "(p: /filesystem/deny/0)", ""},
 	{"optional and not", FS("\"read\": [\"/a\", {\"path\": \"/a\", \"optional\": true}]"),
 		"p: /filesystem/read/1", "(p: /filesystem/read/0)", ""},
+	{"follow and not",
+		FS("\"mounts\": [{\"at\": \"/a\", \"from\": \"/b\", \"follow\": true}, "
+		   "{\"at\": \"/a\", \"from\": \"/b\"}]"),
+		"p: /filesystem/mounts/1", "(p: /filesystem/mounts/0)", ""},
 	{"two names",
 		FS("\"deny\": [{\"path\": \"/a\", \"name\": \"x\"}, {\"path\": \"/a\", \"name\": "
 		   "\"y\"}]"),

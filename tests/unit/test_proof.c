@@ -29,8 +29,8 @@ static size_t words(char *line, char **word, size_t max)
 	return n;
 }
 
-/* Rules, one a line: "root read|deny", "read|write|deny PATH [optional|empty|enforce]", "mount
- * read|write FROM AT", "tmpfs read|write AT", "file AT TEXT", "device PATH", "spelled PATH" (of
+/* Rules, one a line: "root read|deny", "read|write|deny PATH [optional|empty|enforce|follow]",
+ * "mount read|write FROM AT [follow]", "tmpfs read|write AT", "file AT TEXT", "device PATH", "spelled PATH" (of
  * the rule before), "proc fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp
  * are there unless turned off. */
 static void policy_rule(struct policy *policy, char **w, size_t n)
@@ -43,6 +43,7 @@ static void policy_rule(struct policy *policy, char **w, size_t n)
 		       : strcmp(access, "write") == 0 ? ACCESS_WRITE
 						      : ACCESS_DENY;
 	rule->optional = strcmp(last, "optional") == 0;
+	rule->follow = strcmp(last, "follow") == 0;
 	rule->mask = strcmp(last, "empty") == 0 ? MASK_EMPTY : MASK_EACCES;
 	rule->missing = strcmp(last, "enforce") == 0 ? MISSING_ENFORCE : MISSING_WATCH;
 	rule->origin.file = (char *)"test";
@@ -86,8 +87,8 @@ static void policy_parse(struct policy *policy, const char *text)
 
 	*policy = (struct policy){.rules = xcalloc(64, sizeof(struct rule))};
 	for (char *l = strtok_r(copy, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
-		char *w[4] = {0};
-		size_t n = words(l, w, 4);
+		char *w[5] = {0};
+		size_t n = words(l, w, 5);
 
 		if (strcmp(w[0], "proc") == 0)
 			policy->proc = strcmp(w[1], "fresh") == 0  ? PROC_FRESH
@@ -692,6 +693,84 @@ static void test_left_behind(void)
 	}
 }
 
+/* Links of the caller's own raise access where the rule follows and nobody else, nor the command,
+ * can change them; then they have to. */
+static void test_following(void)
+{
+#define OWN_DIR HOST "uid 7\nf /s/x\nd /home/u 0755 7 7\n"
+#define OWN_LINK OWN_DIR "l /home/u/l -> /s/x\n"
+	static const struct {
+		const char *what, *rules, *tree, *ops;
+		bool raises;
+	} rows[] = {
+		{"the caller's own", "read /home/u/l follow", OWN_LINK, "ro /home\n", true},
+		{"two of them", "read /home/u/l follow",
+			OWN_DIR "l /home/u/l -> k\nl /home/u/k -> /s/x\n", "ro /home\n", true},
+		{"below a sticky directory", "read /home/u/l follow", OWN_LINK "d /home 1777\n",
+			"ro /home\n", true},
+		{"no word", "read /home/u/l", OWN_LINK, "ro /home\n", false},
+		{"another's", "read /home/u/l follow", OWN_LINK "uid 8\n", "ro /home\n", false},
+		{"another's, for root", "read /home/u/l follow", OWN_LINK "uid 0\n", "ro /home\n",
+			false},
+		{"a group", "read /home/u/l follow", OWN_LINK "d /home/u 0775 7 7\n", "ro /home\n",
+			false},
+		{"a sticky directory", "read /home/u/l follow", OWN_LINK "d /home/u 1777 7 7\n",
+			"ro /home\n", false},
+		{"another's above", "read /home/u/l follow", OWN_LINK "d /home 0755 8 8\n",
+			"ro /home\n", false},
+		{"a group above", "read /home/u/l follow", OWN_LINK "d /home 0775\n", "ro /home\n",
+			false},
+		{"another's second", "read /home/u/b follow",
+			OWN_LINK "d /home/o 0755 8 8\nl /home/o/l -> /s/x\nl /home/u/b -> "
+				 "../o/l\n",
+			"ro /home\n", false},
+		{"a writable directory", "read /home/u/l follow\nwrite /home/u", OWN_LINK,
+			"ro /home\nrw /home/u\n", false},
+		{"one taken back", "read /home/u/l follow\nwrite /home\nread /home/u", OWN_LINK,
+			"rw /home\nro /home/u\n", false},
+		{"a writable mount", "read /home/u/l follow\nmount write /home /m",
+			OWN_LINK "d /m\n", "ro /home\nrw /m /home\n", false},
+		{"another name", "read /home/u/l follow\nwrite /w",
+			OWN_LINK "d /w 0755 7 7\na /w -> /home/u\n", "ro /home\nrw /w\n", false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		CLEANUP_FREE char *rules = xasprintf("root read\ndeny /s\n%s", rows[i].rules);
+		CLEANUP_FREE char *open =
+			xasprintf(ENTRIES "%smaskdir /s 0555\nro /s/x\n" OWN SEALS, rows[i].ops);
+		CLEANUP_FREE char *shut =
+			xasprintf(ENTRIES "%smaskdir /s 0000\n" OWN SEALS, rows[i].ops);
+
+		is_str(verdict(rules, rows[i].tree, open),
+			rows[i].raises ? "" : "not proven: /s/x is not denied (deny /s)",
+			"follow, %s: raised", rows[i].what);
+		is_str(verdict(rules, rows[i].tree, shut),
+			rows[i].raises ? "not proven: /s/x was left out (read /home/u/l)" : "",
+			"follow, %s: not raised", rows[i].what);
+	}
+#undef OWN_LINK
+#undef OWN_DIR
+}
+
+/* The same of a mount's source; of a place there is no word to give. */
+static void test_following_mounts(void)
+{
+	static const char tree[] = HOST "uid 7\nd /home/u 0755 7 7\nl /home/u/l -> /s\nf /s/x\n"
+					"d /m\nd /s/m\n";
+	static const char from[] = ENTRIES "ro /home\nmaskdir /s 0000\nro /m /s\n" OWN SEALS;
+	static const char at[] = ENTRIES "ro /home\nro /m\nro /s\nro /s/m /usr\n" OWN SEALS;
+
+	is_str(verdict("root read\ndeny /s\nmount read /home/u/l /m follow", tree, from), "",
+		"follow, a mount");
+	is_str(verdict("root read\ndeny /s\nmount read /home/u/l /m", tree, from),
+		"not proven: mount /home/u/l: a link that others can change may not raise access",
+		"follow, a mount without the word");
+	is_str(verdict("root read\nmount read /usr /home/u/l/m follow", tree, at),
+		"not proven: /home/u/l/m is reached through /home/u/l, a link that others can "
+		"change",
+		"follow, the place of a mount");
+}
+
 /* Rules whose names lead elsewhere in the view than on the host. */
 static void test_walks(void)
 {
@@ -844,6 +923,8 @@ int main(void)
 	test_dev_covers();
 	test_raising();
 	test_left_behind();
+	test_following();
+	test_following_mounts();
 	test_walks();
 	test_policies();
 	test_lookup();
