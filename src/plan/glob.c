@@ -636,7 +636,7 @@ int rules_make(struct rules *rules, const struct policy *policy, const struct tr
 		.policy = policy, .tree = tree, .rules = rules, .notes = notes, .err = err};
 	int rc = 0;
 
-	*rules = (struct rules){0};
+	*rules = (struct rules){.own = &policy->own};
 	w.patterns = xcalloc(policy->n_rules, sizeof(*w.patterns));
 	for (size_t i = 0; i < policy->n_rules; i++)
 		if (policy->rules[i].pattern)

@@ -39,6 +39,7 @@ struct rules {
 	size_t n_all;        /* after them: final rules that another one stands in place of, which
 				bind later layers all the same */
 	struct strvec paths; /* of matches */
+	const struct strvec *own; /* the policy's: sbx's own files */
 };
 
 /* 0, or -1 with the rule's place in err->at: ERR_PLAN when a limit is reached, ERR_POLICY when a

@@ -412,6 +412,45 @@ static int check_final(const struct maker *m, const struct rule *rule, const str
 	return 0;
 }
 
+/* Whether a rule keeps a host object from being written. */
+static bool is_kept(const struct maker *m, const char *path)
+{
+	for (size_t i = 0; i < m->rules->n; i++)
+		if (m->rules->v[i].kind == RULE_PATH && m->rules->v[i].access != ACCESS_WRITE &&
+			strcmp(m->targets[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* By name sbx's own files are kept from being written (policy/merge.c, plan/glob.c): here where a
+ * link leads to them. */
+static int check_own(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	for (size_t i = 0; i < m->rules->own->n; i++) {
+		const char *own = m->rules->own->v[i];
+		struct target kept;
+		bool inside, open;
+
+		resolve(m->tree, own, &kept);
+		inside = path_within(t->path, kept.path);
+		open = inside || (path_within(kept.path, t->path) && !is_kept(m, kept.path));
+		target_clear(&kept);
+		if (!open)
+			continue;
+		err_set(m->err, ERR_PLAN,
+			"%s leads to %s, and %s would be writable: sbx keeps its own policies and"
+			" state there",
+			rule->path, t->path, own);
+		if (inside)
+			err_hint(m->err, "give it \"read\", or leave it out");
+		else
+			err_hint(m->err, "add \"read\": [\"%s\"], or name a directory below %s",
+				own, t->path);
+		return err_rule(m->err, rule);
+	}
+	return 0;
+}
+
 /* What a process inside may do with a host object at its own path, as far as labels are known:
  * nothing where a place of another kind hides it. */
 static enum access access_of(const struct maker *m, const char *path)
@@ -871,6 +910,9 @@ static int label_rules(struct maker *m)
 			counts = check_kind(m, rule, t) < 0 ? -1 : 1;
 		if (counts > 0 && rule->kind != RULE_DEVICE)
 			counts = check_final(m, rule, t) < 0 ? -1 : 1;
+		if (counts > 0 && rule->kind != RULE_DEVICE && rule->access == ACCESS_WRITE &&
+			t->n_hops)
+			counts = check_own(m, rule, t) < 0 ? -1 : 1;
 		if (counts > 0 && rule->kind == RULE_MOUNT)
 			counts = check_mount_source(m, rule, t) < 0 ? -1 : 1;
 		if (counts < 0)

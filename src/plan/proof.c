@@ -1183,6 +1183,31 @@ static int grant_fault(struct proof *pr, const struct claim *c, const char *what
 	return fault(pr->err, c->rule, "%s %s: %s", rule_words(c->rule), c->rule->path, what);
 }
 
+/* Whether a rule keeps an object of the host's from being written. */
+static bool is_kept(const struct proof *pr, const char *path)
+{
+	for (size_t i = 0; i < pr->n_claims; i++)
+		if (pr->claims[i].rule->kind == RULE_PATH && pr->claims[i].access != ACCESS_WRITE &&
+			strcmp(pr->claims[i].object, path) == 0)
+			return true;
+	return false;
+}
+
+/* Whether what a link leads to holds sbx's own files, or lies among them. Where no link is on the
+ * way, the policy sees to them. */
+static bool opens_own(const struct proof *pr, const struct claim *c)
+{
+	for (size_t i = 0; i < pr->policy->own.n; i++) {
+		CLEANUP_STRVEC struct strvec links = {0};
+		CLEANUP_FREE char *own = NULL;
+
+		walk(&pr->host, pr->policy->own.v[i], &links, &own);
+		if (tail(c->object, own) || (tail(own, c->object) && !is_kept(pr, own)))
+			return true;
+	}
+	return false;
+}
+
 /* A grant that cannot be one. */
 static int check_grant(struct proof *pr, const struct claim *c)
 {
@@ -1201,6 +1226,9 @@ static int check_grant(struct proof *pr, const struct claim *c)
 	if (rule->kind == RULE_MOUNT && !c->trusted &&
 		host_claim(pr, c->object)->access < rule->access)
 		return grant_fault(pr, c, "a link that others can change may not raise access");
+	if ((rule->kind == RULE_PATH || rule->kind == RULE_MOUNT) && rule->access == ACCESS_WRITE &&
+		c->links.n && opens_own(pr, c))
+		return grant_fault(pr, c, "sbx's own files would be writable");
 	if (rule->kind == RULE_DEVICE && !c->trusted)
 		return grant_fault(pr, c, "a link that others can change leads to it");
 	return 0;

@@ -18,8 +18,9 @@
  *    point;
  *  - the working directory is there. Where rules meet so that more than one reading is possible,
  *    the stricter one is proven: of two rules that lead to one object the lower access holds, and a
- *    link raises nothing when its directory can be changed by anybody but root, or from inside. A
- *    rule whose path leads into /proc through a link covers nothing there.
+ *    link raises nothing when its directory can be changed by anybody but root (and the caller,
+ *    where the rule says "follow"), or from inside. A rule whose path leads into /proc through a
+ *    link covers nothing there.
  *
  * The host is asked only about the places that ops and rules name and about the entries of opened
  * directories. Host submounts and hard links are not known to the tree, and so not to the proof.

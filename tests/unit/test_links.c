@@ -137,6 +137,31 @@ static const struct row rows[] = {
 		"read /data/src/x"},
 	{"a denial", "", "\"root\": \"read\", \"deny\": [\"/home/me/src\"]", "deny /data/src"},
 
+	/* sbx's own files. */
+	{"a link to sbx's own", "d /home/me/.config/sbx/p\nl /home/me/c -> .config/sbx/p\n",
+		WRITE("/home/me/c"),
+		"/home/me/c leads to /home/me/.config/sbx/p, and /home/me/.config/sbx would be"
+		" writable: sbx keeps its own policies and state there (p: /filesystem/write/0)"
+		" give it \"read\""},
+	{"a link to what holds them", "d /home/me/.config/sbx\nl /home/me/c -> .config\n",
+		WRITE("/home/me/c"),
+		"/home/me/.config/sbx would be writable: sbx keeps its own policies and state there"
+		" (p: /filesystem/write/0) add \"read\": [\"/home/me/.config/sbx\"]"},
+	{"a link to where they would be", "d /home/me/.config\nl /home/me/c -> .config\n",
+		WRITE("/home/me/c"), "/home/me/.config/sbx would be writable"},
+	{"a mount of what holds them", "d /home/me/.cache/sbx\nl /home/me/c -> .cache\n",
+		MOUNT("/home/me/c", "write"), "/home/me/.cache/sbx would be writable"},
+	{"root's link to what holds them", "l /h -> home/me\n", "\"write\": [\"/h\"]",
+		"/home/me/.config/sbx would be writable"},
+	{"a link to them, read", "f /home/me/.config/sbx/p\nl /home/me/c -> .config\n",
+		READ("/home/me/c"), "read /home/me/.config/sbx/p"},
+	{"a link to what holds them, kept", "f /home/me/.config/sbx/p\nl /home/me/c -> .config\n",
+		WRITE("/home/me/c") ", \"read\": [\"~/.config/sbx\"]", "read /home/me/c/sbx/p"},
+	{"a mount of what holds them, kept", "f /home/me/.cache/sbx/p\nl /home/me/c -> .cache\n",
+		MOUNT("/home/me/c", "write") ", \"read\": [\"~/.cache/sbx\"]", "read /m/sbx/p"},
+	{"and what is beside them", "f /home/me/.config/x\nl /home/me/c -> .config\n",
+		WRITE("/home/me/c") ", \"deny\": [\"~/.config/sbx\"]", "write /home/me/c/x"},
+
 	/* Where no link leads, whoever made it. */
 	{"a link to /", "l /home/me/all -> /\n", READ("/home/me/all"),
 		"/home/me/all leads to /, for which another rule says something else (default)"},

@@ -31,7 +31,7 @@ static size_t words(char *line, char **word, size_t max)
 
 /* Rules, one a line: "root read|deny", "read|write|deny PATH [optional|empty|enforce|follow]",
  * "mount read|write FROM AT [follow]", "tmpfs read|write AT", "file AT TEXT", "device PATH", "spelled PATH" (of
- * the rule before), "proc fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp
+ * the rule before), "own PATH" (of sbx's own files), "proc fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp
  * are there unless turned off. */
 static void policy_rule(struct policy *policy, char **w, size_t n)
 {
@@ -98,6 +98,8 @@ static void policy_parse(struct policy *policy, const char *text)
 			policy->dev = DEV_NONE;
 		else if (strcmp(w[0], "no-tmp") == 0)
 			tmp = false;
+		else if (strcmp(w[0], "own") == 0)
+			strvec_push(&policy->own, w[1]);
 		else if (strcmp(w[0], "spelled") == 0)
 			policy->rules[policy->n_rules - 1].spelled = xstrdup(w[1]);
 		else
@@ -123,6 +125,7 @@ static void policy_free(struct policy *policy)
 		free(rule->origin.pointer);
 	}
 	free(policy->rules);
+	strvec_clear(&policy->own);
 }
 
 static void plan_op(struct plan *plan, char **w, size_t n, const struct rule *why)
@@ -771,6 +774,37 @@ static void test_following_mounts(void)
 		"follow, the place of a mount");
 }
 
+/* Links do not lead to sbx's own files. */
+static void test_own_files(void)
+{
+	static const char tree[] =
+		HOST "f /home/u/.c/sbx/p\nl /home/u/l -> .c\nl /home/u/in -> l/sbx/p\n";
+	static const char refused[] =
+		"not proven: write /home/u/l: sbx's own files would be writable";
+	static const char dir[] = ENTRIES "ro /home\nrw /home/u/.c\n" OWN SEALS;
+	static const char file[] = ENTRIES "ro /home\nrw /home/u/.c/sbx/p\n" OWN SEALS;
+	static const char mount[] = ENTRIES "ro /home\nrw /m /home/u/.c\n" OWN SEALS;
+	static const char kept[] = ENTRIES "ro /home\nrw /home/u/.c\nro /home/u/.c/sbx\n" OWN SEALS;
+
+	is_str(verdict("root read\nwrite /home/u/l\nown /home/u/.c/sbx", tree, dir), refused,
+		"own files, a directory that holds them");
+	is_str(verdict("root read\nwrite /home/u/l\nown /home/u/l/sbx", tree, dir), refused,
+		"own files, by a name with a link");
+	is_str(verdict("root read\nwrite /home/u/l\nown /home/u/.c/other", tree, dir), refused,
+		"own files, where they would be made");
+	is_str(verdict("root read\nwrite /home/u/in\nown /home/u/.c/sbx", tree, file),
+		"not proven: write /home/u/in: sbx's own files would be writable",
+		"own files, one of them");
+	ok(strstr(verdict("root read\nmount write /home/u/l /m\nown /home/u/.c/sbx", tree, mount),
+		   "sbx's own files would be writable") != NULL,
+		"own files, a mount");
+	is_str(verdict("root read\nwrite /home/u/l\nread /home/u/.c/sbx\nown /home/u/.c/sbx", tree,
+		       kept),
+		"", "own files that another rule keeps");
+	is_str(verdict("root read\nwrite /home/u/l\nown /home/u/.config", tree, dir), "",
+		"own files elsewhere");
+}
+
 /* Rules whose names lead elsewhere in the view than on the host. */
 static void test_walks(void)
 {
@@ -925,6 +959,7 @@ int main(void)
 	test_left_behind();
 	test_following();
 	test_following_mounts();
+	test_own_files();
 	test_walks();
 	test_policies();
 	test_lookup();
