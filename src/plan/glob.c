@@ -111,6 +111,22 @@ static bool is_own(const char *path)
 	return path_within(path, "/proc") || path_within(path, "/dev");
 }
 
+/* What a path leads to, when a rule there is for another type of object; NULL: it counts. */
+static const char *other_type(const struct walker *w, const struct rule *rule, const char *path)
+{
+	enum tree_kind wanted = rule->type == TYPE_FILE ? TREE_FILE : TREE_DIR;
+	const char *other = NULL;
+	struct target target;
+
+	if (rule->type == TYPE_ANY)
+		return NULL;
+	resolve(w->tree, path, &target);
+	if (!target.error && !target.into_proc && target.st.kind != wanted)
+		other = tree_kind_name(target.st.kind);
+	target_clear(&target);
+	return other;
+}
+
 static int add_match(struct walker *w, struct pattern *pattern, const struct dir *at)
 {
 	struct rules *rules = w->rules;
@@ -143,7 +159,7 @@ static int accept(struct walker *w, const struct states *states, const struct di
 	for (size_t i = 0; i < states->n; i++) {
 		struct pattern *pattern = states->v[i].pattern;
 
-		if (!is_complete(&states->v[i]))
+		if (!is_complete(&states->v[i]) || other_type(w, pattern->rule, at->real))
 			continue;
 		*denied |= pattern->rule->access == ACCESS_DENY;
 		if (add_match(w, pattern, at) < 0)
@@ -346,10 +362,17 @@ static int compare_rules(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Whether it takes the tree to know which of two rules stands at a path: what text tells has been
+ * settled when the policy was read. */
+static bool only_tree_tells(const struct rule *a, const struct rule *b)
+{
+	return a->pattern || b->pattern || a->type != b->type;
+}
+
 /* Whether a is there in place of b; both stand at one path. */
 static bool replaces(const struct rule *a, const struct rule *b)
 {
-	if (a == b || (!a->pattern && !b->pattern) || policy_coexist(a, b))
+	if (a == b || !only_tree_tells(a, b) || policy_coexist(a, b))
 		return false;
 	if (a->origin.layer != b->origin.layer)
 		return a->origin.layer > b->origin.layer;
@@ -410,7 +433,7 @@ static void settle(struct rules *rules, const bool *lost)
 	rules->v = kept;
 }
 
-/* What a match may not do */
+/* What matches, and rules for one type, may not do */
 
 static int check_finals(const struct walker *w)
 {
@@ -420,7 +443,7 @@ static int check_finals(const struct walker *w)
 		for (size_t i = 0; final->final && i < w->rules->n; i++) {
 			const struct rule *rule = &w->rules->v[i];
 
-			if ((final->pattern || rule->pattern) &&
+			if (only_tree_tells(final, rule) &&
 				rule->origin.layer > final->origin.layer &&
 				policy_check_final(rule, final, w->err) < 0)
 				return -1;
@@ -610,11 +633,20 @@ static void add_pattern(struct walker *w, const struct rule *rule)
 	w->grants |= rule->access != ACCESS_DENY;
 }
 
-/* A rule without a pattern counts as it is; the walk heeds the places it speaks of. */
+/* A rule without a pattern counts as it is, if what it leads to is of its type; the walk heeds the
+ * places it speaks of. */
 static void add_written(struct walker *w, const struct rule *rule)
 {
 	const char *const paths[] = {rule->path, rule->at};
+	const char *other = other_type(w, rule, rule->path);
 
+	if (other) {
+		CLEANUP_FREE char *where = origin_text(&rule->origin);
+
+		strvec_pushf(w->notes, "skipped: %s is %s, and the rule is for %s (%s)", rule->path,
+			other, rule->type == TYPE_FILE ? "a file" : "a directory", where);
+		return;
+	}
 	GROW(w->rules->v, w->rules->n, w->alloc);
 	w->rules->v[w->rules->n++] = *rule;
 	for (size_t i = 0; i < 2; i++) {
@@ -646,7 +678,7 @@ int rules_make(struct rules *rules, const struct policy *policy, const struct tr
 	rules->n_all = rules->n;
 	if (w.n_patterns)
 		rc = walk_all(&w);
-	if (w.n_patterns && rc == 0) {
+	if (rc == 0) {
 		CLEANUP_FREE bool *lost = xcalloc(rules->n, sizeof(*lost));
 
 		compare_all(rules, lost);

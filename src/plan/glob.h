@@ -13,6 +13,8 @@
  * /proc, /dev, /tmp itself) are never matched. Where a directory cannot be listed, names that a
  * pattern spells out are still found, and a note says that others may be missed.
  *
+ * A rule for one type of object, written or a match, that leads to another is left out.
+ *
  * Of what stands at one path a later layer decides; in one layer a written rule over a match, and
  * of two matches the lower access.
  */

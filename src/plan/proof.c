@@ -796,10 +796,27 @@ static bool matches(const char *pattern, const char *path, bool directory, bool 
 	       matches(pattern + part_length(pattern), path + part_length(path), directory, begins);
 }
 
+/* Whether an object is there, and of another type than a rule is for. */
+static bool wrong_type(const struct proof *pr, const struct rule *rule, const char *path)
+{
+	CLEANUP_STRVEC struct strvec links = {0};
+	CLEANUP_FREE char *object = NULL;
+	struct tree_stat st;
+
+	if (rule->type == TYPE_ANY || walk(&pr->host, path, &links, &object) != 0 ||
+		tree_lstat(pr->tree, object, &st) < 0)
+		return false;
+	return st.kind != (rule->type == TYPE_DIRECTORY ? TREE_DIR : TREE_FILE);
+}
+
+/* Adds a copy of a rule that stands at a path, unless that is of another type. */
 static void add_rule(struct proof *pr, const struct rule *rule, const char *path)
 {
-	struct rule *copy = xmemdup(rule, sizeof(*rule));
+	struct rule *copy;
 
+	if (wrong_type(pr, rule, path))
+		return;
+	copy = xmemdup(rule, sizeof(*rule));
 	if (rule->path)
 		copy->path = xstrdup(path);
 	copy->optional |= rule->pattern;
@@ -888,7 +905,8 @@ static bool is_closed(const struct proof *pr, const char *host, const char *name
 
 		if (rule->pattern && rule->access != ACCESS_DENY)
 			return false;
-		denied |= rule->pattern && matches(rule->path, name, true, false);
+		denied |= rule->pattern && rule->type != TYPE_FILE &&
+			  matches(rule->path, name, true, false);
 	}
 	for (size_t i = 0; denied && i < pr->policy->n_rules; i++) {
 		const struct rule *rule = &pr->policy->rules[i];
@@ -1034,7 +1052,13 @@ static bool stand_together(const struct rule *a, const struct rule *b)
 	       (b->at && !a->at && a->access == ACCESS_DENY);
 }
 
-/* Takes out the matches, and the rules without a pattern, that others stand in place of. */
+/* Whether only the host tells that two rules stand at one path. */
+static bool from_tree(const struct rule *a, const struct rule *b)
+{
+	return a->pattern || b->pattern || a->type != b->type;
+}
+
+/* Takes out the rules that others stand in place of. */
 static void drop_replaced(struct proof *pr)
 {
 	CLEANUP_FREE bool *replaced = xcalloc(pr->n_rules, sizeof(*replaced));
@@ -1045,7 +1069,7 @@ static void drop_replaced(struct proof *pr)
 	for (size_t i = 0; i < pr->n_rules; i++)
 		for (size_t j = i;
 			j-- > 0 && strcmp(rule_place(pr->rules[j]), rule_place(pr->rules[i])) == 0;)
-			replaced[i] |= (pr->rules[i]->pattern || pr->rules[j]->pattern) &&
+			replaced[i] |= from_tree(pr->rules[i], pr->rules[j]) &&
 				       !stand_together(pr->rules[i], pr->rules[j]);
 	for (size_t i = 0; i < pr->n_rules; i++) {
 		if (replaced[i]) {

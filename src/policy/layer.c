@@ -361,6 +361,15 @@ static int read_missing(struct reader *r, const json *value, const struct json_p
 	return word;
 }
 
+static int read_type(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"file", "directory", NULL});
+
+	if (word >= 0)
+		r->rule->type = word ? TYPE_DIRECTORY : TYPE_FILE;
+	return word;
+}
+
 static int read_mount_access(struct reader *r, const json *value, const struct json_place *at)
 {
 	int word = read_word(r, value, at, (const char *const[]){"read", "write", NULL});
@@ -466,7 +475,8 @@ static int missing(struct reader *r, const struct json_place *at, const char *ke
 
 #define PATH_MEMBERS                                                                               \
 	{"path", read_host_path}, {"why", read_why}, {"name", read_name},                          \
-		{"optional", read_optional}, {"follow", read_follow}, {"final", read_rule_final},  \
+		{"optional", read_optional}, {"follow", read_follow}, {"type", read_type},         \
+		{"final", read_rule_final},                                                        \
 	{                                                                                          \
 		"grants", read_grants                                                              \
 	}
@@ -474,7 +484,7 @@ static int missing(struct reader *r, const struct json_place *at, const char *ke
 static int read_path_rule(
 	struct reader *r, const json *value, const struct json_place *at, enum access access)
 {
-	static const struct member members[][9] = {
+	static const struct member members[][11] = {
 		[ACCESS_DENY] = {PATH_MEMBERS, {"missing", read_missing}, {"mask", read_mask}},
 		[ACCESS_READ] = {PATH_MEMBERS, {"missing", read_missing}},
 		[ACCESS_WRITE] = {PATH_MEMBERS},
@@ -489,6 +499,10 @@ static int read_path_rule(
 			return missing(r, at, "path");
 	} else if (read_host_path(r, value, at) < 0) {
 		return -1;
+	}
+	if (r->rule->missing == MISSING_ENFORCE && r->rule->type == TYPE_DIRECTORY) {
+		fail(r, at, "what has to be a directory cannot be enforced while it is missing");
+		return err_hint(r->err, "leave \"type\" out: a file holds the missing name");
 	}
 	return check_grants(r, at) < 0 ? -1 : check_place(r, at);
 }

@@ -52,8 +52,9 @@ static bool same_text(const char *a, const char *b)
 static bool same_meaning(const struct rule *a, const struct rule *b)
 {
 	if (a->kind != b->kind || a->access != b->access || a->mask != b->mask ||
-		a->missing != b->missing || a->size != b->size || a->optional != b->optional ||
-		a->follow != b->follow || a->final != b->final || a->grants.n != b->grants.n)
+		a->missing != b->missing || a->type != b->type || a->size != b->size ||
+		a->optional != b->optional || a->follow != b->follow || a->final != b->final ||
+		a->grants.n != b->grants.n)
 		return false;
 	for (size_t i = 0; i < a->grants.n; i++)
 		if (strcmp(a->grants.v[i], b->grants.v[i]) != 0)
@@ -228,6 +229,12 @@ static int check_rule(const struct merge *m, const struct rule *rule,
 	return 0;
 }
 
+/* Whether one object can be of the types of two rules. */
+static bool may_both_count(const struct rule *a, const struct rule *b)
+{
+	return a->type == b->type || a->type == TYPE_ANY || b->type == TYPE_ANY;
+}
+
 /* Whether a rule is the repetition of an earlier one of its layer: 1, 0, or -1 when they
  * contradict. */
 static int repeats(const struct policy *layer, size_t n, struct err *err)
@@ -237,7 +244,7 @@ static int repeats(const struct policy *layer, size_t n, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		const struct rule *other = &layer->rules[i];
 
-		if (!rule_place(other) || !same_place(rule, other))
+		if (!rule_place(other) || !same_place(rule, other) || !may_both_count(rule, other))
 			continue;
 		if (same_meaning(rule, other))
 			return 1;
@@ -247,14 +254,15 @@ static int repeats(const struct policy *layer, size_t n, struct err *err)
 	return 0;
 }
 
-/* Moves a rule into the policy, where it replaces those of earlier layers at its place. A final
- * rule stays final: one that lowers it inherits that, one that says the same gives way to it. */
+/* Moves a rule into the policy, where it replaces those of earlier layers at its place; the planner
+ * sees which of two for different types counts. A final rule stays final: one that lowers it
+ * inherits that, one that says the same gives way to it. */
 static void add_rule(struct policy *p, struct rule *rule)
 {
 	size_t kept = 0;
 
 	for (struct rule *old = p->rules; old && old < p->rules + p->n_rules; old++) {
-		if (!same_place(old, rule)) {
+		if (!same_place(old, rule) || old->type != rule->type) {
 			p->rules[kept++] = *old;
 			continue;
 		}
@@ -396,10 +404,12 @@ int merge_layer(struct merge *merge, struct layer *layer, const struct policy_co
 
 /* The whole */
 
+/* The rule at a place that counts whatever is there. */
 static const struct rule *rule_at(const struct policy *p, const char *place)
 {
 	for (size_t i = 0; i < p->n_rules; i++)
-		if (!p->rules[i].pattern && strcmp(rule_place(&p->rules[i]), place) == 0)
+		if (!p->rules[i].pattern && p->rules[i].type == TYPE_ANY &&
+			strcmp(rule_place(&p->rules[i]), place) == 0)
 			return &p->rules[i];
 	return NULL;
 }
@@ -456,7 +466,7 @@ static void drop_none(struct policy *p)
  * they are denied. */
 static int protect_own(struct policy *p, const char *own, struct err *err)
 {
-	bool covered = false, mounted = false;
+	bool covered = false, mounted = false, kept = false;
 
 	for (size_t i = 0; i < p->n_rules; i++) {
 		const struct rule *rule = &p->rules[i];
@@ -482,9 +492,9 @@ static int protect_own(struct policy *p, const char *own, struct err *err)
 			strcmp(p->rules[i].path, own) == 0) {
 			if (mounted)
 				p->rules[i].access = ACCESS_DENY;
-			return 0;
+			kept |= p->rules[i].type == TYPE_ANY;
 		}
-	if (covered && (mounted || !rule_at(p, own)))
+	if (!kept && covered && (mounted || !rule_at(p, own)))
 		add_default(p, (struct rule){.kind = RULE_PATH,
 				       .access = mounted ? ACCESS_DENY : ACCESS_READ,
 				       .path = (char *)own,

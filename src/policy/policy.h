@@ -46,6 +46,8 @@ enum missing {
 	MISSING_ENFORCE,    /* it cannot appear: a placeholder is held there, or its directory does
 			       not show what the host adds */
 };
+/* What the object that a rule leads to has to be, or the rule does not count. */
+enum rule_type { TYPE_ANY, TYPE_FILE, TYPE_DIRECTORY };
 
 /* Where a rule was written. */
 struct origin {
@@ -73,6 +75,8 @@ struct rule {
 	uint64_t size;      /* TMPFS: bytes; 0 = the default */
 	enum mask mask;     /* PATH with ACCESS_DENY */
 	enum missing missing; /* PATH with ACCESS_DENY or READ */
+	enum rule_type type; /* PATH: FILE is a regular file. Where the path leads to an object of
+				another type, the rule is as if it were not written */
 	bool optional;      /* PATH, MOUNT, DEVICE: may be missing on the host */
 	bool follow;        /* PATH read and write, MOUNT: links in the caller's own directories may
 			       raise access, as root's do */
@@ -98,8 +102,9 @@ struct env_set {
  * policy_clear; everything in it is owned by it. */
 struct policy {
 	char *description; /* of the last layer that has one, or NULL */
-	struct rule *rules;  /* one for each place; includes exactly one ROOT, and PROC, DEV and the
-				TMPFS at /tmp unless the policy turns them off or replaces them */
+	struct rule *rules;  /* one for each place and type; includes exactly one ROOT, and PROC,
+				DEV and the TMPFS at /tmp unless the policy turns them off or
+				replaces them */
 	size_t n_rules;
 	enum network network;
 	enum proc_mode proc; /* NONE: there is no PROC rule */

@@ -147,6 +147,26 @@ static const struct row rows[] = {
 		"note: /**/environ matches nothing (p: /filesystem/deny/1)\n"},
 	{"a pattern that begins nowhere", "\"read\": [\"/nowhere/*\"]",
 		"note: /nowhere/* matches nothing (p: /filesystem/read/0)\n"},
+	/* Types. */
+	{"matches of one type", "\"deny\": [{\"path\": \"./*\", \"type\": \"directory\"}]",
+		"deny /srv/[p]/.hidden\ndeny /srv/[p]/a\ndeny /srv/[p]/link\n"},
+	{"of the other, a link to none being neither",
+		"\"deny\": [{\"path\": \"./?*[kyt]\", \"type\": \"file\"}, {\"path\": \"/*\", "
+		"\"type\": \"file\"}]",
+		"deny /srv/[p]/x.key\nnote: /* matches nothing (p: /filesystem/deny/1)\n"},
+	{"a directory that a rule for files denies is looked into",
+		"\"deny\": [{\"path\": \"/srv/**\", \"type\": \"file\"}, \"/srv/m?d/m/.e*\"]",
+		"deny /srv/mod/m/.env\nnote: /srv/** matches nothing (p: /filesystem/deny/0)\n"},
+	{"a rule without a pattern",
+		"\"read\": [{\"path\": \"./a\", \"type\": \"directory\"}, {\"path\": \"./link\", "
+		"\"type\": \"file\"},"
+		"{\"path\": \"./none\", \"type\": \"file\"}], \"deny\": [{\"path\": \"./a\", "
+		"\"type\": \"file\"}]",
+		"read /srv/[p]/a\nread /srv/[p]/none\n"
+		"note: skipped: /srv/[p]/link is a directory, and the rule is for a file (p: "
+		"/filesystem/read/1)\n"
+		"note: skipped: /srv/[p]/a is a directory, and the rule is for a file (p: "
+		"/filesystem/deny/0)\n"},
 	/* One path, several rules. */
 	{"of two patterns the lower access",
 		"\"read\": [\"./x*\"], \"deny\": [\"./*.key\"],"

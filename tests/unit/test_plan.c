@@ -144,6 +144,9 @@ static void random_rules(struct random_rules *rules, const struct strvec *paths)
 	for (unsigned n = 1 + pick(7); n > 0; n--) {
 		unsigned kind = pick(10);
 		bool pattern = kind < 8 && pick(4) == 0;
+		static const char *const types[] = {
+			", \"type\": \"file\"", ", \"type\": \"directory\"", "", "", "", ""};
+		const char *type = types[pick(6)];
 		CLEANUP_FREE char *path = pattern ? some_pattern(paths) : some_path(paths);
 		struct strvec *list = kind < 4   ? &rules->deny
 				      : kind < 6 ? &rules->read
@@ -153,11 +156,13 @@ static void random_rules(struct random_rules *rules, const struct strvec *paths)
 			continue;
 		strvec_push(&used, path);
 		if (kind < 8) {
-			strvec_pushf(list, "{\"path\": \"%s\"%s%s%s}", path,
+			strvec_pushf(list, "{\"path\": \"%s\"%s%s%s%s}", path,
 				list == &rules->deny ? "" : ", \"optional\": true",
 				list == &rules->deny || pick(2) ? "" : ", \"follow\": true",
-				list != &rules->write && pick(4) == 0 ? ", \"missing\": \"enforce\""
-								      : "");
+				list != &rules->write && !*type && pick(4) == 0
+					? ", \"missing\": \"enforce\""
+					: "",
+				type);
 		} else {
 			CLEANUP_FREE char *from = some_path(paths);
 

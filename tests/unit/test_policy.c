@@ -41,6 +41,7 @@ static void print_rule(FILE *out, const struct rule *r)
 	if (r->size)
 		fprintf(out, " size=%llu", (unsigned long long)r->size);
 	fputs(r->mask == MASK_EMPTY ? " empty" : "", out);
+	fputs(r->type == TYPE_FILE ? " file" : r->type == TYPE_DIRECTORY ? " directory" : "", out);
 	fputs(r->optional ? " optional" : "", out);
 	fputs(r->follow ? " follow" : "", out);
 	fputs(r->final ? " final" : "", out);
@@ -155,6 +156,13 @@ static const struct good good[] = {
 	{"mask eacces",
 		FS("\"deny\": [{\"path\": \"/a\", \"mask\": \"eacces\", \"final\": false}]"),
 		"path deny path=/a\n"},
+	{"types",
+		FS("\"read\": [{\"path\": \"/a\", \"type\": \"file\"}, {\"path\": \"/b*\", "
+		   "\"type\": "
+		   "\"directory\"}], \"write\": [{\"path\": \"/a\", \"type\": \"directory\"}, "
+		   "{\"path\": \"/b*\", \"type\": \"file\"}]"),
+		"path read path=/a file\npath read path=/b* directory pattern\n"
+		"path write path=/a directory\npath write path=/b* file pattern\n"},
 	{"mounts",
 		FS("\"mounts\": [{\"at\": \"/w\", \"from\": \"~/p\"},"
 		   "{\"at\": \"/x\", \"from\": \"/\", \"access\": \"read\", \"optional\": true, "
@@ -281,6 +289,10 @@ static const struct bad bad[] = {
 	{"a treatment that is none", FS("\"deny\": [{\"path\": \"/a\", \"missing\": \"stub\"}]"),
 		"p: /filesystem/deny/0/missing",
 		"must be \"watch\", \"quarantine\" or \"enforce\", not \"stub\"", ""},
+	{"a directory that is enforced",
+		FS("\"deny\": [{\"path\": \"/a\", \"type\": \"directory\", \"missing\": "
+		   "\"enforce\"}]"),
+		"p: /filesystem/deny/0", "cannot be enforced", "leave \"type\" out"},
 	{"one path with two treatments",
 		FS("\"deny\": [\"/a\", {\"path\": \"/a\", \"missing\": \"enforce\"}]"),
 		"p: /filesystem/deny/1", "/a", ""},
@@ -375,6 +387,18 @@ static const struct bad bad[] = {
 	/* Words and ranges. */
 	{"root write", FS("\"root\": \"write\""), "p: /filesystem/root",
 		"\"deny\" or \"read\", not \"write\"", ""},
+	{"an unknown type", FS("\"read\": [{\"path\": \"/a\", \"type\": \"link\"}]"),
+		"p: /filesystem/read/0/type", "\"file\" or \"directory\"", ""},
+	{"a type of a mount",
+		FS("\"mounts\": [{\"at\": \"/a\", \"from\": \"/b\", \"type\": \"file\"}]"),
+		"p: /filesystem/mounts/0/type", "unknown key", ""},
+	{"a type and another rule for all",
+		FS("\"read\": [{\"path\": \"/a\", \"type\": \"file\"}], \"deny\": [\"/a\"]"),
+		"p: /filesystem/deny/0", "another rule", "keep one"},
+	{"one type twice",
+		FS("\"read\": [{\"path\": \"/a\", \"type\": \"file\"}], "
+		   "\"deny\": [{\"path\": \"/a\", \"type\": \"file\"}]"),
+		"p: /filesystem/deny/0", "another rule", ""},
 	{"an unknown mask", FS("\"deny\": [{\"path\": \"/a\", \"mask\": \"x\"}]"),
 		"p: /filesystem/deny/0/mask", "\"eacces\" or \"empty\"", ""},
 	{"a mount's access deny",
@@ -872,6 +896,12 @@ static const struct good layered[] = {
 		"\"extends\": [\"@policy/final.json\"], " FS("\"deny\": [\"/r\"]"),
 		"path deny path=/state name=f final grant=/state/s\npath deny path=/r final\nwall "
 		"60000\n"},
+	{"a rule for one type leaves the earlier one standing",
+		PATTERNS ", \"off\": [\"p\"], " FS(
+			"\"read\": [{\"path\": \"/f*\", \"type\": \"file\"}], "
+			"\"deny\": [{\"path\": \"/f*\", \"type\": \"directory\"}]"),
+		"path read path=/f* final pattern\npath read path=/f* file pattern\n"
+		"path deny path=/f* directory pattern\n"},
 	{"a later layer wins with the same pattern",
 		PATTERNS ", " FS("\"write\": [\"/p*\"], \"deny\": [\"/pq\"]"),
 		"path read path=/f* final pattern\npath deny path=/q* name=p pattern\n"
@@ -907,6 +937,9 @@ static void test_layers(void)
 static const struct bad against[] = {
 	{"a final deny readable", FINAL ", " FS("\"read\": [\"/state\"]"), "p: /filesystem/read/0",
 		"final.json: /filesystem/deny/0", "/state/s"},
+	{"a final rule raised for one type",
+		FINAL ", " FS("\"write\": [{\"path\": \"/r\", \"type\": \"file\"}]"),
+		"p: /filesystem/write/0", "final.json: /filesystem/read/0", ""},
 	{"a final pattern raised", PATTERNS ", " FS("\"write\": [\"/f*\"]"),
 		"p: /filesystem/write/0", "patterns.json: /filesystem/read/1", ""},
 	{"readable below it", FINAL ", " FS("\"read\": [\"/state/x\"]"), "p: /filesystem/read/0",
@@ -1083,6 +1116,9 @@ static void test_own_files(void)
 		NULL, false);
 	CLEANUP_FREE char *kept =
 		load_body(FS("\"write\": [\"/etc\"], \"read\": [\"/etc/sbx\"]"), NULL, false);
+	CLEANUP_FREE char *typed = load_body(FS("\"write\": [\"/etc\"], \"read\": [{\"path\": "
+						"\"/etc/sbx\", \"type\": \"file\"}]"),
+		NULL, false);
 	static const char other[] = "{\"sbx\": 1, \"filesystem\": {\"write\": [\"/cfg/sbx/x\"]}}";
 	const struct policy_context moved = {.home = "/home/u", .cwd = "/", .config_home = "/cfg"};
 	struct policy policy;
@@ -1102,6 +1138,10 @@ static void test_own_files(void)
 		"not even if a rule would");
 	is_str(kept, "path write path=/etc\npath read path=/etc/sbx\n",
 		"a rule of the policy's own is enough");
+	is_str(typed,
+		"path write path=/etc\npath read path=/etc/sbx file\n"
+		"path read path=/etc/sbx why=sbx's own files optional final\n",
+		"unless it is for one type of object");
 	ok(policy_load_text(&policy, other, strlen(other), "p", NULL, &moved, &err) < 0 &&
 			strstr(err.message, "/cfg/sbx"),
 		"XDG_CONFIG_HOME is protected");

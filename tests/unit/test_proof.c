@@ -29,7 +29,8 @@ static size_t words(char *line, char **word, size_t max)
 	return n;
 }
 
-/* Rules, one a line: "root read|deny", "read|write|deny PATH [optional|empty|enforce|follow]",
+/* Rules, one a line: "root read|deny", "read|write|deny PATH [optional|empty|enforce|follow|
+ * file|directory]",
  * "mount read|write FROM AT [follow]", "tmpfs read|write AT", "file AT TEXT", "device PATH", "spelled PATH" (of
  * the rule before), "own PATH" (of sbx's own files), "proc fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp
  * are there unless turned off. */
@@ -46,6 +47,9 @@ static void policy_rule(struct policy *policy, char **w, size_t n)
 	rule->follow = strcmp(last, "follow") == 0;
 	rule->mask = strcmp(last, "empty") == 0 ? MASK_EMPTY : MASK_EACCES;
 	rule->missing = strcmp(last, "enforce") == 0 ? MISSING_ENFORCE : MISSING_WATCH;
+	rule->type = strcmp(last, "file") == 0        ? TYPE_FILE
+		     : strcmp(last, "directory") == 0 ? TYPE_DIRECTORY
+						      : TYPE_ANY;
 	rule->origin.file = (char *)"test";
 	rule->origin.pointer = xstrdup(w[0]);
 	if (strcmp(w[0], "root") == 0) {
@@ -395,6 +399,31 @@ static void test_deny(void)
 	ok(strstr(verdict(bad_null.policy, bad_null.tree, bad_null.plan), "not the null device") !=
 			NULL,
 		"rejects: a /dev/null that is something else");
+}
+
+/* Rules for one type of object: those for another are as if they were not written. */
+static void test_types(void)
+{
+	static const struct world w = {
+		"root read\nwrite /w\nread /w/f file\nread /w/d file\ndeny /w/f directory\n"
+		"deny /w/link file\ndeny /w/k directory\nread /w/p file\nread /w/gone file",
+		HOST "f /w/f\nd /w/d\nl /w/link -> ../u/x\nf /u/x\nf /w/k\np /w/p\n",
+		ENTRIES
+		"ro /u\nmaskfile /u/x\nrw /w\nro /w/f\nnote not enforced: /w/gone\n" OWN SEALS};
+
+	proves(&w, "rules of the right type, and of the wrong one");
+	rejects(&w, "ro /w/f", "", "/w/f is writable", "one of the right type without effect");
+	rejects(&w, "ro /w/f", "maskfile /w/f", "/w/f was left out",
+		"one of the wrong type in effect");
+	rejects(&w, "ro /w/f", "ro /w/f\nro /w/d", "/w/d is not writable",
+		"a directory taken for a file");
+	rejects(&w, "ro /w/f", "ro /w/f\nmaskfile /w/k", "/w/k was left out",
+		"a file taken for a directory");
+	rejects(&w, "ro /w/f", "ro /w/f\nro /w/p", "/w/p is not writable",
+		"a FIFO taken for a file");
+	rejects(&w, "maskfile /u/x", "", "/u/x can be reached", "a link taken for the object");
+	rejects(&w, "note not enforced: /w/gone", "", "/w/gone can be made inside",
+		"a name that is missing taken for the wrong type");
 }
 
 static void test_order(void)
@@ -947,6 +976,7 @@ int main(void)
 	test_root();
 	test_feasible();
 	test_deny();
+	test_types();
 	test_order();
 	test_mounts();
 	test_alias();
