@@ -640,15 +640,6 @@ static void add_written(struct walker *w, const struct rule *rule)
 	const char *const paths[] = {rule->path, rule->at};
 	const char *other = other_type(w, rule, rule->path);
 
-	if (other) {
-		CLEANUP_FREE char *where = origin_text(&rule->origin);
-
-		strvec_pushf(w->notes, "skipped: %s is %s, and the rule is for %s (%s)", rule->path,
-			other, rule->type == TYPE_FILE ? "a file" : "a directory", where);
-		return;
-	}
-	GROW(w->rules->v, w->rules->n, w->alloc);
-	w->rules->v[w->rules->n++] = *rule;
 	for (size_t i = 0; i < 2; i++) {
 		struct target target;
 
@@ -659,6 +650,15 @@ static void add_written(struct walker *w, const struct rule *rule)
 		strvec_push(&w->named, target.path);
 		target_clear(&target);
 	}
+	if (other) {
+		CLEANUP_FREE char *where = origin_text(&rule->origin);
+
+		strvec_pushf(w->notes, "skipped: %s is %s, and the rule is for %s (%s)", rule->path,
+			other, rule->type == TYPE_FILE ? "a file" : "a directory", where);
+		return;
+	}
+	GROW(w->rules->v, w->rules->n, w->alloc);
+	w->rules->v[w->rules->n++] = *rule;
 }
 
 int rules_make(struct rules *rules, const struct policy *policy, const struct tree *tree,

@@ -910,21 +910,18 @@ static bool is_closed(const struct proof *pr, const char *host, const char *name
 	}
 	for (size_t i = 0; denied && i < pr->policy->n_rules; i++) {
 		const struct rule *rule = &pr->policy->rules[i];
-		CLEANUP_STRVEC struct strvec links = {0};
-		CLEANUP_FREE char *end = NULL;
+		const char *const paths[] = {rule->path, rule->at};
 
-		if (rule->pattern)
-			continue;
-		walk(&pr->host, rule_place(rule), &links, &end);
-		if (tail(rule_place(rule), name) || tail(end, name) || tail(end, host))
-			return false;
-		if (!rule->at)
-			continue;
-		strvec_clear(&links);
-		free(end);
-		walk(&pr->host, rule->path ? rule->path : "/", &links, &end);
-		if (tail(end, name) || tail(end, host))
-			return false;
+		for (size_t k = 0; !rule->pattern && k < 2; k++) {
+			CLEANUP_STRVEC struct strvec links = {0};
+			CLEANUP_FREE char *end = NULL;
+
+			if (!paths[k])
+				continue;
+			walk(&pr->host, paths[k], &links, &end);
+			if (tail(paths[k], name) || tail(end, name) || tail(end, host))
+				return false;
+		}
 	}
 	return denied && !has_other_name(pr, host);
 }
