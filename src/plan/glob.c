@@ -11,6 +11,7 @@
 #include "plan/alias.h"
 #include "plan/places.h"
 #include "plan/resolve.h"
+#include "plan/worktree.h"
 #include "policy/value.h"
 
 #include <errno.h>
@@ -127,13 +128,26 @@ static const char *other_type(const struct walker *w, const struct rule *rule, c
 	return other;
 }
 
-static int add_match(struct walker *w, struct pattern *pattern, const struct dir *at)
+/* Adds a rule for a path of the tree in place of one of the policy's. */
+static struct rule *add_made(struct walker *w, const struct rule *from, const char *path)
 {
 	struct rules *rules = w->rules;
 	struct rule *rule;
 
+	strvec_push(&rules->paths, path);
+	GROW(rules->v, rules->n, w->alloc);
+	rule = &rules->v[rules->n++];
+	*rule = *from;
+	rule->path = rules->paths.v[rules->paths.n - 1];
+	rule->pattern = true;
+	rule->optional = true;
+	return rule;
+}
+
+static int add_match(struct walker *w, struct pattern *pattern, const struct dir *at)
+{
 	pattern->matched = true;
-	if (rules->paths.n == GLOB_MAX_MATCHES) {
+	if (w->rules->paths.n == GLOB_MAX_MATCHES) {
 		err_set(w->err, ERR_PLAN, "%s: the patterns match more than %d names, the last %s",
 			pattern->rule->path, GLOB_MAX_MATCHES, at->written);
 		err_hint(w->err,
@@ -141,12 +155,7 @@ static int add_match(struct walker *w, struct pattern *pattern, const struct dir
 			" directory and name that");
 		return err_rule(w->err, pattern->rule);
 	}
-	strvec_push(&rules->paths, at->written);
-	GROW(rules->v, rules->n, w->alloc);
-	rule = &rules->v[rules->n++];
-	*rule = *pattern->rule;
-	rule->path = rules->paths.v[rules->paths.n - 1];
-	rule->optional = true;
+	add_made(w, pattern->rule, at->written);
 	return 0;
 }
 
@@ -342,6 +351,40 @@ static int walk_all(struct walker *w)
 	}
 }
 
+/* Linked worktrees */
+
+static void add_worktree(struct walker *w, const struct rule *from, const struct worktree *worktree)
+{
+	const struct strvec *const lists[] = {
+		[ACCESS_READ] = &worktree->read, [ACCESS_WRITE] = &worktree->write};
+
+	for (enum access access = ACCESS_READ; access <= ACCESS_WRITE; access++)
+		for (size_t i = 0; i < lists[access]->n; i++) {
+			struct rule *rule = add_made(w, from, lists[access]->v[i]);
+
+			rule->access = access;
+			rule->worktree = rule->relative = false;
+			if (strcmp(rule->path, from->path) != 0)
+				rule->spelled = NULL;
+		}
+}
+
+/* All are found before any is added: none makes the way for another. */
+static void add_worktrees(struct walker *w)
+{
+	const struct policy *policy = w->policy;
+	CLEANUP_FREE struct worktree *found = xcalloc(policy->n_rules, sizeof(*found));
+
+	for (size_t i = 0; i < policy->n_rules; i++)
+		if (policy->rules[i].worktree)
+			worktree_find(
+				&found[i], &policy->rules[i], w->rules, policy, w->tree, w->notes);
+	for (size_t i = 0; i < policy->n_rules; i++) {
+		add_worktree(w, &policy->rules[i], &found[i]);
+		worktree_clear(&found[i]);
+	}
+}
+
 /* What stands at one path */
 
 static const char *place_of(const struct rule *rule)
@@ -517,6 +560,17 @@ static int check_matches(const struct walker *w)
 	return 0;
 }
 
+static int settle_all(struct walker *w)
+{
+	CLEANUP_FREE bool *lost = xcalloc(w->rules->n, sizeof(*lost));
+	int rc;
+
+	compare_all(w->rules, lost);
+	rc = check_matches(w);
+	settle(w->rules, lost);
+	return rc;
+}
+
 /* Notes */
 
 /* Whether a pattern could match something below a directory that its base holds. */
@@ -633,12 +687,10 @@ static void add_pattern(struct walker *w, const struct rule *rule)
 	w->grants |= rule->access != ACCESS_DENY;
 }
 
-/* A rule without a pattern counts as it is, if what it leads to is of its type; the walk heeds the
- * places it speaks of. */
-static void add_written(struct walker *w, const struct rule *rule)
+/* The walk heeds the places that rules without a pattern speak of. */
+static void add_named(struct walker *w, const struct rule *rule)
 {
 	const char *const paths[] = {rule->path, rule->at};
-	const char *other = other_type(w, rule, rule->path);
 
 	for (size_t i = 0; i < 2; i++) {
 		struct target target;
@@ -650,6 +702,13 @@ static void add_written(struct walker *w, const struct rule *rule)
 		strvec_push(&w->named, target.path);
 		target_clear(&target);
 	}
+}
+
+/* A rule without a pattern counts as it is, if what it leads to is of its type. */
+static void add_written(struct walker *w, const struct rule *rule)
+{
+	const char *other = other_type(w, rule, rule->path);
+
 	if (other) {
 		CLEANUP_FREE char *where = origin_text(&rule->origin);
 
@@ -670,20 +729,23 @@ int rules_make(struct rules *rules, const struct policy *policy, const struct tr
 
 	*rules = (struct rules){.own = &policy->own};
 	w.patterns = xcalloc(policy->n_rules, sizeof(*w.patterns));
-	for (size_t i = 0; i < policy->n_rules; i++)
-		if (policy->rules[i].pattern)
-			add_pattern(&w, &policy->rules[i]);
-		else
-			add_written(&w, &policy->rules[i]);
+	for (size_t i = 0; i < policy->n_rules; i++) {
+		const struct rule *rule = &policy->rules[i];
+
+		if (rule->pattern) {
+			add_pattern(&w, rule);
+			continue;
+		}
+		add_named(&w, rule);
+		if (!rule->worktree)
+			add_written(&w, rule);
+	}
 	rules->n_all = rules->n;
 	if (w.n_patterns)
 		rc = walk_all(&w);
 	if (rc == 0) {
-		CLEANUP_FREE bool *lost = xcalloc(rules->n, sizeof(*lost));
-
-		compare_all(rules, lost);
-		rc = check_matches(&w);
-		settle(rules, lost);
+		add_worktrees(&w);
+		rc = settle_all(&w);
 	}
 	if (rc == 0)
 		note_patterns(&w);

@@ -34,7 +34,8 @@
 #define GLOB_MAX_MATCHES 10000
 
 /* Copies of the policy's rules, from which they borrow everything but the path of a match. In a
- * match `pattern` is still set, but path is the name that was found, and `optional` is set. */
+ * match `pattern` is still set, but path is the name that was found, and `optional` is set. What a
+ * rule with `worktree` stands for (plan/worktree.h) counts as matches. */
 struct rules {
 	struct rule *v;
 	size_t n;            /* those that count */

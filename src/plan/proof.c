@@ -880,6 +880,36 @@ static const struct tree_mount *mount_of(const struct proof *pr, const char *pat
 	return own;
 }
 
+static bool same_host_object(const struct proof *pr, const char *a, const char *b)
+{
+	struct tree_stat x, y;
+
+	return tree_lstat(pr->tree, a, &x) == 0 && tree_lstat(pr->tree, b, &y) == 0 &&
+	       x.dev == y.dev && x.ino == y.ino;
+}
+
+/* The other names that the host's mount table gives an object, or a part of it. */
+static void other_names(const struct proof *pr, const char *path, struct strvec *names)
+{
+	size_t n;
+	const struct tree_mount *mounts = tree_mounts(pr->tree, &n);
+	CLEANUP_FREE char *in_fs = NULL;
+	const struct tree_mount *own = mount_of(pr, path, &in_fs);
+
+	for (size_t i = 0; own && i < n; i++) {
+		const struct tree_mount *m = &mounts[i];
+		const char *above = tail(in_fs, m->root), *below = tail(m->root, in_fs);
+
+		if (m == own || m->dev != own->dev || (!above && !below))
+			continue;
+		CLEANUP_FREE char *name = graft(m->at, above ? above : "");
+		CLEANUP_FREE char *part = graft(path, above ? "" : below);
+
+		if (strcmp(name, path) != 0 && same_host_object(pr, part, name))
+			strvec_push(names, name);
+	}
+}
+
 /* Whether another mount of the host's table shows an object, or a part of it. */
 static bool has_other_name(const struct proof *pr, const char *path)
 {
@@ -1022,6 +1052,274 @@ static void search_from(struct proof *pr, const char *start)
 		search(pr, &at);
 }
 
+/* Linked worktrees: own reading of git's files. The file .git of a checkout is believed only as far
+ * as the repository that it names, where no rule writes, says the same of it. */
+
+/* Where a rule stands, and what it names, both on the host. */
+struct lead {
+	char *place, *object; /* the same without an object, or without an at */
+	bool linked;          /* place lies behind a link */
+};
+
+/* A rule with `worktree`, and all rules that are none. */
+struct checkout {
+	const struct rule *rule;
+	const struct lead *leads; /* of the proof's first n rules */
+	size_t n;
+};
+
+/* What a file says that is one line of text; NULL: it is not. */
+static char *one_line(const struct proof *pr, const char *path)
+{
+	enum { MOST = 4096 };
+	char *line = xcalloc(MOST + 1, 1);
+	struct tree_stat st;
+	bool file = tree_lstat(pr->tree, path, &st) == 0 && st.kind == TREE_FILE;
+	ssize_t n = file ? tree_head(pr->tree, path, line, MOST) : 0;
+	bool text = n > 0 && n < MOST;
+
+	if (text && line[n - 1] == '\n')
+		line[--n] = '\0';
+	for (ssize_t i = 0; text && i < n; i++)
+		text = (unsigned char)line[i] >= 0x20 && line[i] != 0x7f;
+	if (text && n)
+		return line;
+	free(line);
+	return NULL;
+}
+
+/* The object that a text names in a directory when no link is on the way; NULL: none. */
+static char *object_named(const struct proof *pr, const char *dir, const char *text)
+{
+	CLEANUP_FREE char *path = xasprintf("%s/%s", *text == '/' ? "" : dir, text);
+	CLEANUP_STRVEC struct strvec links = {0};
+	char *object = NULL;
+
+	if (walk(&pr->host, path, &links, &object) == 0 && !links.n)
+		return object;
+	free(object);
+	return NULL;
+}
+
+static bool is_kind(const struct proof *pr, const char *path, enum tree_kind kind)
+{
+	struct tree_stat st;
+
+	return tree_lstat(pr->tree, path, &st) == 0 && st.kind == kind;
+}
+
+/* The directory COMMON/worktrees/NAME that a file .git names; *common is the length of COMMON. */
+static char *git_directory(const struct proof *pr, const char *git_file, size_t *common)
+{
+	CLEANUP_FREE char *line = one_line(pr, git_file);
+	CLEANUP_FREE char *parent = xstrdup(git_file);
+	CLEANUP_FREE char *above = NULL;
+	char *dir;
+
+	cut_last(parent);
+	if (!line || strncmp(line, "gitdir: ", 8) != 0)
+		return NULL;
+	dir = object_named(pr, parent, line + 8);
+	above = xstrdup(dir ? dir : "/");
+	cut_last(above);
+	*common = strlen(above) > 10 ? strlen(above) - 10 : 0;
+	if (*common && strcmp(above + *common, "/worktrees") == 0 && is_kind(pr, dir, TREE_DIR))
+		return dir;
+	free(dir);
+	return NULL;
+}
+
+/* Whether the repository says that the file .git is that of its worktree. */
+static bool is_confirmed(
+	const struct proof *pr, const char *dir, const char *common, const char *git_file)
+{
+	CLEANUP_FREE char *back = graft(dir, "/gitdir");
+	CLEANUP_FREE char *commondir = graft(dir, "/commondir");
+	CLEANUP_FREE char *head = graft(common, "/HEAD");
+	CLEANUP_FREE char *back_line = one_line(pr, back);
+	CLEANUP_FREE char *common_line = one_line(pr, commondir);
+	CLEANUP_FREE char *named = NULL;
+	struct tree_stat st;
+
+	if (!back_line || !common_line || !is_kind(pr, head, TREE_FILE) ||
+		tree_lstat(pr->tree, back, &st) < 0 || st.nlink > 1)
+		return false;
+	named = *back_line == '/' ? xstrdup(back_line) : object_named(pr, dir, back_line);
+	return named && strcmp(named, git_file) == 0 &&
+	       (strcmp(common_line, "../..") == 0 || strcmp(common_line, common) == 0);
+}
+
+static bool may_change(const struct proof *pr, const struct checkout *co, const char *path)
+{
+	for (size_t i = 0; i < co->n; i++) {
+		const struct rule *rule = pr->rules[i];
+
+		if ((rule->kind == RULE_PATH || rule->kind == RULE_MOUNT) &&
+			rule->access == ACCESS_WRITE && tail(path, co->leads[i].object))
+			return true;
+	}
+	return false;
+}
+
+/* Whether one of the deepest rules at or above a host path keeps the host's object from being shown
+ * there. What came through a link shows nothing; another name has no place of its own inside. */
+static bool is_hidden(
+	const struct proof *pr, const struct checkout *co, const char *path, bool other_name)
+{
+	size_t deepest = 0;
+	bool hidden = false;
+
+	for (size_t i = 0; i < co->n; i++) {
+		const struct rule *rule = pr->rules[i];
+		size_t length = strlen(co->leads[i].place);
+		bool hides = rule->at || rule->access == ACCESS_DENY;
+
+		if (rule->kind == RULE_ROOT || rule->kind == RULE_DEVICE || length < deepest ||
+			(rule->at && other_name) || (co->leads[i].linked && !hides) ||
+			!tail(path, co->leads[i].place))
+			continue;
+		hidden = hides || (hidden && length == deepest);
+		deepest = length;
+	}
+	return hidden;
+}
+
+static bool is_final(
+	const struct proof *pr, const struct checkout *co, const char *path, enum access access)
+{
+	for (size_t i = 0; i < co->n; i++) {
+		const struct rule *rule = pr->rules[i];
+		bool binds = rule->final && rule->origin.layer < co->rule->origin.layer &&
+			     rule->access < access && tail(path, co->leads[i].object);
+
+		for (size_t j = 0; binds && j < rule->grants.n; j++)
+			binds = !tail(path, rule->grants.v[j]);
+		if (binds)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a rule or the sandbox itself keeps a path from the access. */
+static bool is_kept(
+	const struct proof *pr, const struct checkout *co, const char *path, enum access access)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+	bool kept = false;
+
+	strvec_push(&names, path);
+	other_names(pr, path, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		const char *name = names.v[i];
+
+		kept |= tail(name, "/proc") || tail(name, "/dev") ||
+			is_hidden(pr, co, name, i > 0) || is_final(pr, co, name, access);
+		for (size_t j = 0; j < pr->policy->own.n; j++)
+			kept |= tail(name, pr->policy->own.v[j]) ||
+				tail(pr->policy->own.v[j], name);
+	}
+	return kept;
+}
+
+/* Adds a rule that one with `worktree` stands for. */
+static void add_derived(
+	struct proof *pr, const struct rule *from, const char *path, enum access access)
+{
+	struct rule rule = *from;
+
+	rule.access = access;
+	rule.pattern = true; /* a written rule for the path holds over it */
+	rule.worktree = false;
+	if (strcmp(path, from->path) != 0)
+		rule.spelled = NULL;
+	add_rule(pr, &rule, path);
+}
+
+/* The paths of a repository that a commit writes, and those that stay as they are. */
+static void repository_paths(const struct proof *pr, const char *dir, const char *common,
+	struct strvec *write, struct strvec *read)
+{
+	static const char *const shared[] = {"/objects", "/refs", "/logs"};
+	static const char *const kept[] = {"/gitdir", "/commondir", "/config.worktree", "/modules"};
+
+	strvec_push(write, dir);
+	for (size_t i = 0; i < sizeof(shared) / sizeof(*shared); i++) {
+		CLEANUP_FREE char *path = graft(common, shared[i]);
+
+		if (is_kind(pr, path, TREE_DIR))
+			strvec_push(write, path);
+	}
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		strvec_take(read, graft(dir, kept[i]));
+}
+
+/* Adds what the repository of a linked worktree needs, where everything speaks for it. */
+static void open_repository(struct proof *pr, const struct checkout *co, const char *git_file)
+{
+	CLEANUP_STRVEC struct strvec write = {0}, read = {0}, back = {0};
+	size_t n = 0;
+	CLEANUP_FREE char *dir = git_directory(pr, git_file, &n);
+	CLEANUP_FREE char *common = dir ? xstrndup(dir, n) : NULL;
+
+	if (!dir || !is_confirmed(pr, dir, common, git_file))
+		return;
+	repository_paths(pr, dir, common, &write, &read);
+	strvec_push(&back, read.v[0]);
+	other_names(pr, read.v[0], &back);
+	for (size_t i = 0; i < back.n; i++)
+		if (may_change(pr, co, back.v[i]))
+			return;
+	for (size_t i = 0; i < write.n; i++)
+		if (is_kept(pr, co, write.v[i], ACCESS_WRITE))
+			return;
+	for (size_t i = 0; i < read.n; i++)
+		if (is_kept(pr, co, read.v[i], ACCESS_READ))
+			return;
+	for (size_t i = 0; i < write.n; i++)
+		add_derived(pr, co->rule, write.v[i], ACCESS_WRITE);
+	for (size_t i = 0; i < read.n; i++)
+		add_derived(pr, co->rule, read.v[i], ACCESS_READ);
+}
+
+static void add_worktree(struct proof *pr, const struct checkout *co)
+{
+	CLEANUP_STRVEC struct strvec links = {0};
+	CLEANUP_FREE char *git_file = NULL;
+
+	if (walk(&pr->host, co->rule->path, &links, &git_file) != 0 ||
+		!is_kind(pr, git_file, TREE_FILE) || is_kept(pr, co, git_file, ACCESS_READ))
+		return;
+	add_derived(pr, co->rule, co->rule->path, ACCESS_READ);
+	if (!links.n)
+		open_repository(pr, co, git_file);
+}
+
+static void add_worktrees(struct proof *pr)
+{
+	struct checkout co = {.n = pr->n_rules};
+	struct lead *leads = xcalloc(co.n, sizeof(*leads));
+
+	co.leads = leads;
+	for (size_t i = 0; i < co.n; i++) {
+		const struct rule *rule = pr->rules[i];
+		CLEANUP_STRVEC struct strvec links = {0}, to_object = {0};
+
+		walk(&pr->host, rule_place(rule), &links, &leads[i].place);
+		walk(&pr->host, rule->path ? rule->path : rule->at, &to_object, &leads[i].object);
+		leads[i].linked = links.n;
+	}
+	for (size_t i = 0; i < pr->policy->n_rules; i++) {
+		co.rule = &pr->policy->rules[i];
+		if (co.rule->worktree)
+			add_worktree(pr, &co);
+	}
+	for (size_t i = 0; i < co.n; i++) {
+		free(leads[i].place);
+		free(leads[i].object);
+	}
+	free(leads);
+}
+
 /* By path; of one path the rule that holds first: of the latest layer, then one without a pattern,
  * then the lowest access. */
 static int rule_order(const void *a, const void *b)
@@ -1087,13 +1385,14 @@ static void make_rules(struct proof *pr)
 		const struct rule *rule = &pr->policy->rules[i];
 		CLEANUP_FREE char *start = rule->pattern ? plain_start(rule->path) : NULL;
 
-		if (!start)
+		if (!start && !rule->worktree)
 			add_rule(pr, rule, rule->path);
-		else if (!strvec_has(&starts, start))
+		else if (start && !strvec_has(&starts, start))
 			strvec_push(&starts, start);
 	}
 	for (size_t i = 0; i < starts.n; i++)
 		search_from(pr, starts.v[i]);
+	add_worktrees(pr);
 	drop_replaced(pr);
 }
 
@@ -1111,14 +1410,6 @@ static bool name_may_be_written(const struct proof *pr, const char *path)
 			return true;
 	}
 	return false;
-}
-
-static bool same_host_object(const struct proof *pr, const char *a, const char *b)
-{
-	struct tree_stat x, y;
-
-	return tree_lstat(pr->tree, a, &x) == 0 && tree_lstat(pr->tree, b, &y) == 0 &&
-	       x.dev == y.dev && x.ino == y.ino;
 }
 
 /* The same by any name that the host's mount table gives it. */
@@ -1205,7 +1496,7 @@ static int grant_fault(struct proof *pr, const struct claim *c, const char *what
 }
 
 /* Whether a rule keeps an object of the host's from being written. */
-static bool is_kept(const struct proof *pr, const char *path)
+static bool is_never_written(const struct proof *pr, const char *path)
 {
 	for (size_t i = 0; i < pr->n_claims; i++)
 		if (pr->claims[i].rule->kind == RULE_PATH && pr->claims[i].access != ACCESS_WRITE &&
@@ -1223,7 +1514,7 @@ static bool opens_own(const struct proof *pr, const struct claim *c)
 		CLEANUP_FREE char *own = NULL;
 
 		walk(&pr->host, pr->policy->own.v[i], &links, &own);
-		if (tail(c->object, own) || (tail(own, c->object) && !is_kept(pr, own)))
+		if (tail(c->object, own) || (tail(own, c->object) && !is_never_written(pr, own)))
 			return true;
 	}
 	return false;
@@ -1380,13 +1671,6 @@ static void add_alias(struct proof *pr, const struct claim *c, const char *name,
 	place->path_claim = alias;
 }
 
-/* Lets a claim stand at another name of its object, or of a part of it, where that gives more. */
-static void stand_alias(struct proof *pr, const struct claim *c, const char *part, const char *name)
-{
-	if (strcmp(name, c->object) != 0 && same_host_object(pr, part, name))
-		add_alias(pr, c, name, c->access);
-}
-
 /* What is enforced may be held by a placeholder above its own name, which has to stay. */
 static void stand_placeholder(struct proof *pr, const struct claim *c)
 {
@@ -1404,24 +1688,11 @@ static void stand_placeholder(struct proof *pr, const struct claim *c)
 /* The host's mount table may show a denied or protected object at more than one place. */
 static void stand_aliases(struct proof *pr, const struct claim *c)
 {
-	size_t n;
-	const struct tree_mount *mounts = tree_mounts(pr->tree, &n);
-	CLEANUP_FREE char *in_fs = NULL;
-	const struct tree_mount *own = mount_of(pr, c->object, &in_fs);
+	CLEANUP_STRVEC struct strvec names = {0};
 
-	if (!own)
-		return;
-	for (size_t i = 0; i < n; i++) {
-		const struct tree_mount *m = &mounts[i];
-		const char *above = tail(in_fs, m->root), *below = tail(m->root, in_fs);
-
-		if (m == own || m->dev != own->dev || (!above && !below))
-			continue;
-		CLEANUP_FREE char *name = graft(m->at, above ? above : "");
-		CLEANUP_FREE char *part = graft(c->object, above ? "" : below);
-
-		stand_alias(pr, c, part, name);
-	}
+	other_names(pr, c->object, &names);
+	for (size_t i = 0; i < names.n; i++)
+		add_alias(pr, c, names.v[i], c->access);
 }
 
 /* Whether a link on a rule's way lies where the policy lets the command write: then it is nobody's

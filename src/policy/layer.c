@@ -370,6 +370,11 @@ static int read_type(struct reader *r, const json *value, const struct json_plac
 	return word;
 }
 
+static int read_worktree(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_bool(r, value, at, &r->rule->worktree);
+}
+
 static int read_mount_access(struct reader *r, const json *value, const struct json_place *at)
 {
 	int word = read_word(r, value, at, (const char *const[]){"read", "write", NULL});
@@ -430,6 +435,22 @@ static int check_grants(struct reader *r, const struct json_place *at)
 	return 0;
 }
 
+static int check_worktree(struct reader *r, const struct json_place *at)
+{
+	const struct rule *rule = r->rule;
+
+	if (!rule->worktree)
+		return 0;
+	if (rule->pattern || strcmp(path_base(rule->path), ".git") != 0) {
+		fail(r, at, "\"worktree\" wants the .git of one checkout, not %s", rule->path);
+		return err_hint(r->err, "write \"./.git\", or another path that ends in \"/.git\"");
+	}
+	if (!rule->final && rule->type == TYPE_ANY)
+		return 0;
+	fail(r, at, "a rule with \"worktree\" cannot have \"%s\"", rule->final ? "final" : "type");
+	return err_hint(r->err, "which rules it stands for is known only when a run is planned");
+}
+
 /* What the kinds of rule may not stand on: "/", and the sandbox's own places. */
 static int check_place(struct reader *r, const struct json_place *at)
 {
@@ -487,7 +508,7 @@ static int read_path_rule(
 	static const struct member members[][11] = {
 		[ACCESS_DENY] = {PATH_MEMBERS, {"missing", read_missing}, {"mask", read_mask}},
 		[ACCESS_READ] = {PATH_MEMBERS, {"missing", read_missing}},
-		[ACCESS_WRITE] = {PATH_MEMBERS},
+		[ACCESS_WRITE] = {PATH_MEMBERS, {"worktree", read_worktree}},
 	};
 
 	if (new_rule(r, RULE_PATH, access, at) < 0)
@@ -504,7 +525,9 @@ static int read_path_rule(
 		fail(r, at, "what has to be a directory cannot be enforced while it is missing");
 		return err_hint(r->err, "leave \"type\" out: a file holds the missing name");
 	}
-	return check_grants(r, at) < 0 ? -1 : check_place(r, at);
+	if (check_grants(r, at) < 0 || check_worktree(r, at) < 0)
+		return -1;
+	return check_place(r, at);
 }
 
 static int read_read_rule(struct reader *r, const json *value, const struct json_place *at)

@@ -40,8 +40,8 @@ bool policy_coexist(const struct rule *a, const struct rule *b)
 
 static bool same_place(const struct rule *a, const struct rule *b)
 {
-	return a->pattern == b->pattern && strcmp(rule_place(a), rule_place(b)) == 0 &&
-	       !policy_coexist(a, b);
+	return a->pattern == b->pattern && a->worktree == b->worktree &&
+	       strcmp(rule_place(a), rule_place(b)) == 0 && !policy_coexist(a, b);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -157,7 +157,8 @@ static const struct rule *deciding_rule(const struct policy *p, const char *path
 	for (size_t i = 0; i < p->n_rules; i++) {
 		const struct rule *rule = &p->rules[i];
 
-		if (rule->kind == RULE_PATH && !rule->pattern && path_within(path, rule->path) &&
+		if (rule->kind == RULE_PATH && !rule->pattern && !rule->worktree &&
+			path_within(path, rule->path) &&
 			(!found || path_within(rule->path, found->path)))
 			found = rule;
 	}
@@ -215,6 +216,9 @@ static int check_written_out(const struct policy *earlier, const struct rule *ru
 static int check_rule(const struct merge *m, const struct rule *rule,
 	const struct policy_context *context, struct err *err)
 {
+	/* What it stands for opens nothing that another rule closes: plan/worktree.c sees to it. */
+	if (rule->worktree)
+		return 0;
 	for (size_t i = 0; i < m->policy->n_rules; i++) {
 		const struct rule *other = &m->policy->rules[i];
 		bool literal = !rule->pattern && !other->pattern;
@@ -471,7 +475,7 @@ static int protect_own(struct policy *p, const char *own, struct err *err)
 	for (size_t i = 0; i < p->n_rules; i++) {
 		const struct rule *rule = &p->rules[i];
 
-		if (rule->access != ACCESS_WRITE || rule->pattern ||
+		if (rule->access != ACCESS_WRITE || rule->pattern || rule->worktree ||
 			(rule->kind != RULE_PATH && rule->kind != RULE_MOUNT))
 			continue;
 		if (path_within(rule->path, own)) {

@@ -82,6 +82,8 @@ struct rule {
 			       raise access, as root's do */
 	bool final;         /* PATH: no later layer raises access in path, or mounts from it */
 	bool relative;      /* written as "./..." */
+	bool worktree;      /* PATH with ACCESS_WRITE: path is the .git of a checkout; plan/worktree.h
+			       puts what a linked worktree needs in its place */
 	struct strvec grants; /* final: normal host paths below path that later layers may use */
 	struct origin origin;
 };

@@ -44,7 +44,46 @@ static char *random_path(void)
 	return path;
 }
 
-static char *random_tree(struct strvec *paths)
+/* A random directory that a tree has. */
+static char *some_directory(const struct tree *tree)
+{
+	char *path = random_path();
+	struct tree_stat st;
+
+	while (tree_lstat(tree, path, &st) < 0 || st.kind != TREE_DIR) {
+		char *up = path_parent(path);
+
+		free(path);
+		path = up;
+	}
+	return path;
+}
+
+/* A linked worktree and its repository, in which now and then something is wrong. Gives the path of
+ * its file .git. */
+static char *random_worktree(FILE *out, const struct tree *so_far, struct strvec *paths)
+{
+	static const char *const parts[] = {"HEAD", "objects", "refs", "worktrees", "worktrees/w",
+		"worktrees/w/gitdir", "worktrees/w/commondir", "worktrees/w/modules"};
+	CLEANUP_FREE char *checkout = some_directory(so_far);
+	CLEANUP_FREE char *common = some_directory(so_far);
+	char *git_file = path_join(checkout, ".git");
+
+	if (strcmp(checkout, "/") != 0 && strcmp(common, "/") != 0) {
+		fprintf(out, "f %s =gitdir: %s/worktrees/w\\n\n", git_file, common);
+		fprintf(out, "f %s/HEAD\nd %s/refs\n", common, common);
+		fprintf(out, pick(8) ? "d %s/objects\n" : "l %s/objects -> /etc\n", common);
+		fprintf(out, "f %s/worktrees/w/gitdir =%s%s\\n\n", common, pick(8) ? "" : "/a",
+			git_file);
+		fprintf(out, "f %s/worktrees/w/commondir =../..\\n\n", common);
+	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (pick(4) == 0)
+			strvec_take(paths, path_join(common, parts[i]));
+	return git_file;
+}
+
+static char *random_tree(struct strvec *paths, char **git_file)
 {
 	char *text = NULL;
 	size_t size;
@@ -83,6 +122,12 @@ static char *random_tree(struct strvec *paths)
 				fprintf(out, "s %s\n", path);
 			strvec_push(paths, path);
 		}
+		faketree_free(so_far);
+	}
+	if (pick(3) == 0) {
+		fflush(out);
+		so_far = faketree_parse(text);
+		*git_file = random_worktree(out, so_far, paths);
 		faketree_free(so_far);
 	}
 	if (paths->n > 1 && pick(3) == 0) {
@@ -136,10 +181,13 @@ struct random_rules {
 	bool root_read;
 };
 
-static void random_rules(struct random_rules *rules, const struct strvec *paths)
+static void random_rules(
+	struct random_rules *rules, const struct strvec *paths, const char *git_file)
 {
 	CLEANUP_STRVEC struct strvec used = {0};
 
+	if (git_file)
+		strvec_pushf(&rules->write, "{\"path\": \"%s\", \"worktree\": true}", git_file);
 	rules->root_read = pick(2);
 	for (unsigned n = 1 + pick(7); n > 0; n--) {
 		unsigned kind = pick(10);
@@ -269,7 +317,7 @@ static int reach(const struct planned *p, const char *path)
 	return access;
 }
 
-static unsigned unproven, reordered, raised, planned_count;
+static unsigned unproven, reordered, raised, planned_count, opened;
 
 static void explain(const char *what, const char *tree, const char *policy, const struct planned *p)
 {
@@ -285,6 +333,17 @@ static void explain(const char *what, const char *tree, const char *policy, cons
 			line = strtok_r(NULL, "\n", &state_of))
 			diag("  %s", line);
 	}
+}
+
+/* Whether a rule with "worktree" made the directory of a linked worktree writable. */
+static bool opens_repository(const struct plan *plan)
+{
+	bool opens = false;
+
+	for (size_t i = 0; i < plan->n; i++)
+		opens |= plan->ops[i].kind == OP_BIND_WRITE && plan->ops[i].why->pattern &&
+			 strcmp(path_base(plan->ops[i].dest), "w") == 0;
+	return opens;
 }
 
 /* Whether every mount stands where it was written: one that passes a link stands elsewhere once
@@ -327,13 +386,14 @@ static void add_deny(struct random_rules *rules, const char *tree_text, const st
 static void one_round(void)
 {
 	CLEANUP_STRVEC struct strvec paths = {0};
-	CLEANUP_FREE char *tree_text = random_tree(&paths);
+	CLEANUP_FREE char *git_file = NULL;
+	CLEANUP_FREE char *tree_text = random_tree(&paths, &git_file);
 	struct random_rules rules = {0};
 	CLEANUP_FREE char *forwards = NULL;
 	CLEANUP_FREE char *backwards = NULL;
 	struct planned first, second;
 
-	random_rules(&rules, &paths);
+	random_rules(&rules, &paths, git_file);
 	forwards = policy_text(&rules, false);
 	backwards = policy_text(&rules, true);
 	make(&first, tree_text, forwards);
@@ -343,6 +403,7 @@ static void one_round(void)
 		CLEANUP_FREE char *other = ops_text(&second.plan);
 
 		planned_count++;
+		opened += opens_repository(&first.plan);
 		if (proof_check(&first.plan, &first.policy, first.tree, &first.err) < 0 &&
 			!unproven++)
 			explain("not proven", tree_text, forwards, &first);
@@ -599,6 +660,7 @@ int main(void)
 		one_round();
 	diag("%u of %u random policies could be planned", planned_count, rounds);
 	ok(planned_count > rounds / 4, "a fair part of the random policies can be planned");
+	ok(opened > rounds / 100, "some of them open the repository of a worktree (%u)", opened);
 	is_int(unproven, 0, "every plan proves");
 	is_int(reordered, 0, "the order of rules does not matter");
 	is_int(raised, 0, "one more deny never shows more");

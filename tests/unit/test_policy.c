@@ -46,6 +46,7 @@ static void print_rule(FILE *out, const struct rule *r)
 	fputs(r->follow ? " follow" : "", out);
 	fputs(r->final ? " final" : "", out);
 	fputs(r->relative ? " relative" : "", out);
+	fputs(r->worktree ? " worktree" : "", out);
 	fputs(r->pattern ? " pattern" : "", out);
 	for (size_t i = 0; i < r->grants.n; i++)
 		fprintf(out, " grant=%s", r->grants.v[i]);
@@ -163,6 +164,14 @@ static const struct good good[] = {
 		   "{\"path\": \"/b*\", \"type\": \"file\"}]"),
 		"path read path=/a file\npath read path=/b* directory pattern\n"
 		"path write path=/a directory\npath write path=/b* file pattern\n"},
+	{"a worktree, next to another rule for its path",
+		FS("\"write\": [{\"path\": \"./.git\", \"worktree\": true}, {\"path\": \"~/.git\", "
+		   "\"worktree\": false}, {\"path\": \"~/.config/sbx/.git\", \"worktree\": true}], "
+		   "\"read\": [\"./.git\"]"),
+		"path write path=/home/u/src/p/.git relative worktree\npath write "
+		"path=/home/u/.git\n"
+		"path write path=/home/u/.config/sbx/.git worktree\n"
+		"path read path=/home/u/src/p/.git relative\n"},
 	{"mounts",
 		FS("\"mounts\": [{\"at\": \"/w\", \"from\": \"~/p\"},"
 		   "{\"at\": \"/x\", \"from\": \"/\", \"access\": \"read\", \"optional\": true, "
@@ -399,6 +408,21 @@ static const struct bad bad[] = {
 		FS("\"read\": [{\"path\": \"/a\", \"type\": \"file\"}], "
 		   "\"deny\": [{\"path\": \"/a\", \"type\": \"file\"}]"),
 		"p: /filesystem/deny/0", "another rule", ""},
+	{"a worktree to be read", FS("\"read\": [{\"path\": \"./.git\", \"worktree\": true}]"),
+		"p: /filesystem/read/0/worktree", "unknown key", ""},
+	{"a worktree that is no .git", FS("\"write\": [{\"path\": \"./\", \"worktree\": true}]"),
+		"p: /filesystem/write/0", "the .git of one checkout", "./.git"},
+	{"worktrees by a pattern", FS("\"write\": [{\"path\": \"./*/.git\", \"worktree\": true}]"),
+		"p: /filesystem/write/0", "the .git of one checkout", ""},
+	{"a final worktree",
+		FS("\"write\": [{\"path\": \"./.git\", \"worktree\": true, \"final\": true}]"),
+		"p: /filesystem/write/0", "cannot have \"final\"", ""},
+	{"a worktree with a type",
+		FS("\"write\": [{\"path\": \"./.git\", \"worktree\": true, \"type\": \"file\"}]"),
+		"p: /filesystem/write/0", "cannot have \"type\"", ""},
+	{"a worktree that is a word",
+		FS("\"write\": [{\"path\": \"./.git\", \"worktree\": \"yes\"}]"),
+		"p: /filesystem/write/0/worktree", "must be", ""},
 	{"an unknown mask", FS("\"deny\": [{\"path\": \"/a\", \"mask\": \"x\"}]"),
 		"p: /filesystem/deny/0/mask", "\"eacces\" or \"empty\"", ""},
 	{"a mount's access deny",
@@ -917,6 +941,11 @@ static const struct good layered[] = {
 		"path deny path=/f* final pattern\n"},
 	{"a file whose name is escaped", "\"extends\": [\"@policy/\\\\[a]\\\\*.json\"]",
 		"path read path=/x* pattern\n"},
+	{"a worktree in what a final rule closes opens nothing yet",
+		"\"extends\": [\"@policy/final.json\"], " FS(
+			"\"write\": [{\"path\": \"/r/.git\", \"worktree\": true}]"),
+		"path deny path=/state name=f final grant=/state/s\npath read path=/r final\n"
+		"path write path=/r/.git worktree\nwall 60000\n"},
 	{"a limit where a final one is open",
 		"\"extends\": [\"@policy/open.json\"], \"limits\": {\"wall\": 5}", "wall 5000\n"},
 };

@@ -29,11 +29,11 @@ static size_t words(char *line, char **word, size_t max)
 	return n;
 }
 
-/* Rules, one a line: "root read|deny", "read|write|deny PATH [optional|empty|enforce|follow|
- * file|directory]",
- * "mount read|write FROM AT [follow]", "tmpfs read|write AT", "file AT TEXT", "device PATH", "spelled PATH" (of
- * the rule before), "own PATH" (of sbx's own files), "proc fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp
- * are there unless turned off. */
+/* Rules, one a line: "root read|deny", "read|write|deny PATH [WORD]" (WORD: optional, empty, enforce,
+ * follow, file, directory or worktree), "mount read|write FROM AT [follow]", "tmpfs read|write AT",
+ * "file AT TEXT", "device PATH", "spelled PATH" (of the rule before), "own PATH" (of sbx's own
+ * files), "proc fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp are there unless
+ * turned off. */
 static void policy_rule(struct policy *policy, char **w, size_t n)
 {
 	struct rule *rule = &policy->rules[policy->n_rules];
@@ -45,6 +45,7 @@ static void policy_rule(struct policy *policy, char **w, size_t n)
 						      : ACCESS_DENY;
 	rule->optional = strcmp(last, "optional") == 0;
 	rule->follow = strcmp(last, "follow") == 0;
+	rule->worktree = strcmp(last, "worktree") == 0;
 	rule->mask = strcmp(last, "empty") == 0 ? MASK_EMPTY : MASK_EACCES;
 	rule->missing = strcmp(last, "enforce") == 0 ? MISSING_ENFORCE : MISSING_WATCH;
 	rule->type = strcmp(last, "file") == 0        ? TYPE_FILE
@@ -424,6 +425,39 @@ static void test_types(void)
 	rejects(&w, "maskfile /u/x", "", "/u/x can be reached", "a link taken for the object");
 	rejects(&w, "note not enforced: /w/gone", "", "/w/gone can be made inside",
 		"a name that is missing taken for the wrong type");
+}
+
+/* A linked worktree: nothing but what its commits need, and none of it left open to lies. */
+static void test_worktree(void)
+{
+	static const struct world w = {"root read\nwrite /w\nwrite /w/.git worktree",
+		HOST "f /w/.git =gitdir: /g/worktrees/w\\n\nf /g/HEAD\nf /g/config\nd /g/hooks\n"
+		     "d /g/objects\nd /g/refs\nf /g/worktrees/w/gitdir =/w/.git\\n\n"
+		     "f /g/worktrees/w/commondir =../..\\n\nf /g/worktrees/w/config.worktree\n"
+		     "d /g/worktrees/w/modules\nd /g/worktrees/x\n",
+		ENTRIES
+		"ro /g\nrw /g/objects\nrw /g/refs\nrw /g/worktrees/w\n"
+		"ro /g/worktrees/w/commondir\nro /g/worktrees/w/config.worktree\n"
+		"ro /g/worktrees/w/gitdir\nro /g/worktrees/w/modules\nrw /w\nro /w/.git\n" OWN
+			SEALS};
+
+	proves(&w, "a linked worktree");
+	rejects(&w, "ro /g", "rw /g", "/g is writable", "the whole repository opened");
+	rejects(&w, "rw /g/refs", "rw /g/refs\nrw /g/hooks", "/g/hooks is writable",
+		"the hooks opened");
+	rejects(&w, "rw /g/refs", "rw /g/refs\nrw /g/config", "/g/config is writable",
+		"the configuration opened");
+	rejects(&w, "rw /g/refs", "rw /g/refs\nrw /g/worktrees/x", "/g/worktrees/x is writable",
+		"another worktree opened");
+	rejects(&w, "ro /g/worktrees/w/gitdir", "", "gitdir is writable", "the way back left open");
+	rejects(&w, "ro /g/worktrees/w/commondir", "", "commondir is writable",
+		"the common directory left open");
+	rejects(&w, "ro /g/worktrees/w/config.worktree", "", "config.worktree is writable",
+		"the configuration of the worktree left open");
+	rejects(&w, "ro /g/worktrees/w/modules", "", "modules is writable",
+		"the hooks of its submodules left open");
+	rejects(&w, "ro /w/.git", "", "/w/.git is writable", "the file itself left open");
+	rejects(&w, "rw /g/objects", "", "/g/objects is not writable", "the objects closed");
 }
 
 static void test_order(void)
@@ -977,6 +1011,7 @@ int main(void)
 	test_feasible();
 	test_deny();
 	test_types();
+	test_worktree();
 	test_order();
 	test_mounts();
 	test_alias();
