@@ -201,6 +201,22 @@ static void note_unseen(struct walker *w, const char *path, int error)
 		strvec_push(w->notes, note);
 }
 
+/* Remembers that a pattern of those that lead below a directory may match names in it. */
+static void add_unseen(struct walker *w, const struct states *states, const char *real)
+{
+	struct rules *rules = w->rules;
+
+	for (size_t i = 0; i < states->n; i++) {
+		const struct rule *rule = states->v[i].pattern->rule;
+
+		if (is_complete(&states->v[i]) || rule->access == ACCESS_WRITE)
+			continue;
+		GROW(rules->unseen, rules->n_unseen, rules->alloc_unseen);
+		rules->unseen[rules->n_unseen++] = (struct unseen){xstrdup(real), rule};
+		return;
+	}
+}
+
 static int walk(struct walker *w, const struct states *states, const struct dir *dir);
 
 /* One name of a directory; listed: it is known to be there. */
@@ -221,6 +237,8 @@ static int visit(struct walker *w, const struct states *states, const struct dir
 	there = there || !error;
 	if (listed && error && error != -ENOENT)
 		note_unseen(w, written, error);
+	if (error == -EACCES)
+		add_unseen(w, states, dir->real);
 	if (st.kind == TREE_DIR)
 		step(states, name, true, &next);
 	if (there)
@@ -269,6 +287,8 @@ static int list(struct walker *w, const struct states *states, const struct dir 
 		return 0;
 	if (error)
 		note_unseen(w, dir->written, error);
+	if (error == -EACCES)
+		add_unseen(w, states, dir->real);
 	strvec_clear(names);
 	for (size_t i = 0; i < states->n; i++) {
 		const struct strvec *parts = &states->v[i].pattern->parts;
@@ -326,6 +346,11 @@ static int start(struct walker *w, struct pattern *first)
 		rc = accept(w, &states, &dir, &denied);
 		if (rc == 0 && !(denied && !may_show_below(w, &dir)))
 			rc = walk(w, &states, &dir);
+	}
+	if (first->target.error == -EACCES) {
+		CLEANUP_FREE char *closed = path_parent(first->target.blocked);
+
+		add_unseen(w, &states, closed);
 	}
 	free(states.v);
 	return rc;
@@ -761,6 +786,9 @@ int rules_make(struct rules *rules, const struct policy *policy, const struct tr
 
 void rules_clear(struct rules *rules)
 {
+	for (size_t i = 0; i < rules->n_unseen; i++)
+		free(rules->unseen[i].dir);
+	free(rules->unseen);
 	free(rules->v);
 	strvec_clear(&rules->paths);
 	*rules = (struct rules){0};

@@ -11,7 +11,8 @@
  * a directory that a pattern denies, no other rule speaks of and no bind mount of the host shows at
  * another place. The sandbox's own places ("/",
  * /proc, /dev, /tmp itself) are never matched. Where a directory cannot be listed, names that a
- * pattern spells out are still found, and a note says that others may be missed.
+ * pattern spells out are still found, and a note says that others may be missed (in a writable place
+ * places.c may make it an error).
  *
  * A rule for one type of object, written or a match, that leads to another is left out.
  *
@@ -33,6 +34,13 @@
 /* Names that patterns match; bwrap takes about 3,000 mounts. */
 #define GLOB_MAX_MATCHES 10000
 
+/* A directory in which a pattern that does not make writable may match names that could not be seen,
+ * since it may not be listed or searched. */
+struct unseen {
+	char *dir; /* without links */
+	const struct rule *rule;
+};
+
 /* Copies of the policy's rules, from which they borrow everything but the path of a match. In a
  * match `pattern` is still set, but path is the name that was found, and `optional` is set. What a
  * rule with `worktree` stands for (plan/worktree.h) counts as matches. */
@@ -43,6 +51,8 @@ struct rules {
 				bind later layers all the same */
 	struct strvec paths; /* of matches */
 	const struct strvec *own; /* the policy's: sbx's own files */
+	struct unseen *unseen;
+	size_t n_unseen, alloc_unseen;
 };
 
 /* 0, or -1 with the rule's place in err->at: ERR_PLAN when a limit is reached, ERR_POLICY when a

@@ -164,12 +164,10 @@ static void dir_names(const struct tree *tree, const char *dir, struct strvec *n
 			strvec_push(names, aliases.v[i]);
 }
 
-/* A rule, other than self (NULL: any), that lets the command change a link on the way, even if
- * another takes that back; NULL = none. */
-static const struct rule *hop_writer(
-	const struct maker *m, const struct hop *hop, const struct rule *self)
+/* A rule, other than self (NULL: any), that lets the command write a host directory, even if another
+ * takes that back; NULL = none. */
+static const struct rule *writer(const struct maker *m, const char *dir, const struct rule *self)
 {
-	CLEANUP_FREE char *dir = path_parent(hop->path);
 	CLEANUP_STRVEC struct strvec names = {0};
 
 	dir_names(m->tree, dir, &names);
@@ -185,6 +183,15 @@ static const struct rule *hop_writer(
 				return rule;
 	}
 	return NULL;
+}
+
+/* The same of the directory of a link on a rule's way. */
+static const struct rule *hop_writer(
+	const struct maker *m, const struct hop *hop, const struct rule *self)
+{
+	CLEANUP_FREE char *dir = path_parent(hop->path);
+
+	return writer(m, dir, self);
 }
 
 /* The first link on the way that may raise nothing: others than root (and the caller, where
@@ -206,12 +213,12 @@ static bool may_raise(const struct maker *m, const struct rule *rule, const stru
 	return !weak_hop(m, t, rule->follow);
 }
 
-static int err_out_of_reach(const struct maker *m, const struct rule *rule, const struct target *t)
+/* done: what the caller may not do with the directory. */
+static int err_out_of_reach(
+	const struct maker *m, const struct rule *rule, const char *dir, const char *done)
 {
-	CLEANUP_FREE char *dir = path_parent(t->blocked);
-
-	err_set(m->err, ERR_PLAN, "%s is out of reach: the directory %s may not be searched",
-		rule->path, dir);
+	err_set(m->err, ERR_PLAN, "%s is out of reach: the directory %s may not be %s", rule->path,
+		dir, done);
 	err_hint(m->err,
 		"inside, as here, the caller's own user id decides: run as a user who may pass %s,"
 		" or change its mode",
@@ -281,13 +288,40 @@ static bool protects(const struct maker *m, const struct rule *rule, const struc
 				       mount_gives_more(m, t->path, ACCESS_READ))));
 }
 
+/* Whether the command could give itself rights to a directory that the caller has not: it lies in a
+ * writable place, and its owner, who may be the caller, lacks them. An earlier run may have taken
+ * them away. */
+static bool can_open(const struct maker *m, const char *dir, mode_t rights)
+{
+	struct tree_stat st;
+
+	return writer(m, dir, NULL) && tree_lstat(m->tree, dir, &st) == 0 &&
+	       (st.mode & rights) != rights;
+}
+
+/* What a pattern protects or denies may be hidden from it only where it is from the command. */
+static int check_unseen(const struct maker *m)
+{
+	for (size_t i = 0; i < m->rules->n_unseen; i++) {
+		const struct unseen *unseen = &m->rules->unseen[i];
+
+		if (can_open(m, unseen->dir, 0500))
+			return err_out_of_reach(m, unseen->rule, unseen->dir, "looked into");
+	}
+	return 0;
+}
+
 /* What becomes of a rule whose host path is not there: 0 = it is done with, 1 = it still counts. */
 static int missing_rule(const struct maker *m, const struct rule *rule, const struct target *t)
 {
+	CLEANUP_FREE char *dir = path_parent(t->blocked);
+
 	if ((t->error == -EACCES || t->error == -ELOOP) && is_planted(m, rule, t))
 		return 0;
-	if (t->error == -EACCES && rule->kind == RULE_PATH && rule->access == ACCESS_DENY)
-		return 0; /* nor can anyone inside reach it */
+	/* Nor can anyone inside reach it, unless they open the way first. */
+	if (t->error == -EACCES && rule->kind == RULE_PATH && rule->access == ACCESS_DENY &&
+		!can_open(m, dir, 0100))
+		return 0;
 	if (t->error == -ELOOP)
 		return err_loop(m, rule, t);
 	if ((t->error == -ENOENT || t->error == -ENOTDIR) && t->protects) {
@@ -300,7 +334,8 @@ static int missing_rule(const struct maker *m, const struct rule *rule, const st
 		strvec_pushf(&m->plan->notes, "skipped: optional %s does not exist", rule->path);
 		return 0;
 	}
-	return t->error == -EACCES ? err_out_of_reach(m, rule, t) : err_missing(m, rule, t);
+	return t->error == -EACCES ? err_out_of_reach(m, rule, dir, "searched")
+				   : err_missing(m, rule, t);
 }
 
 static int resolve_rule(struct maker *m, const struct rule *rule, struct target *t)
@@ -779,6 +814,8 @@ static int resolve_rules(struct maker *m)
 		if (names_host(rule) && resolve_rule(m, rule, &m->targets[i]) < 0)
 			return -1;
 	}
+	if (check_unseen(m) < 0)
+		return -1;
 	for (size_t i = 0; i < n; i++) {
 		const struct rule *rule = &rules[i];
 		const struct target *t = &m->targets[i];

@@ -125,6 +125,11 @@ struct proof {
 	size_t n_rules, alloc_rules;
 	struct claim *claims;
 	size_t n_claims;
+	struct { /* a pattern that protects may match names that may not be seen */
+		char *dir;
+		const struct rule *rule;
+	} * unseen;
+	size_t n_unseen, alloc_unseen;
 	struct claim **aliases; /* what claims come to at other names of their objects */
 	size_t n_aliases, alloc_aliases;
 	struct claim
@@ -956,6 +961,27 @@ static bool is_closed(const struct proof *pr, const char *host, const char *name
 	return denied && !has_other_name(pr, host);
 }
 
+/* Cuts a path that is out of reach down to the directory that keeps it so. */
+static void cut_to_closed(const struct proof *pr, char *path)
+{
+	struct tree_stat st;
+
+	while (tree_lstat(pr->tree, path, &st) < 0)
+		cut_last(path);
+}
+
+/* Keeps in mind that patterns which protect may match names in a directory that are not seen. */
+static void keep_unseen(struct proof *pr, const struct search *at)
+{
+	for (size_t i = 0; i < at->n; i++)
+		if (at->patterns[i]->access != ACCESS_WRITE) {
+			GROW(pr->unseen, pr->n_unseen, pr->alloc_unseen);
+			pr->unseen[pr->n_unseen].dir = xstrdup(at->host);
+			pr->unseen[pr->n_unseen++].rule = at->patterns[i];
+			return;
+		}
+}
+
 static void search(struct proof *pr, const struct search *at);
 
 static void search_name(
@@ -967,6 +993,7 @@ static void search_name(
 	struct search below = {host, name, leading, 0};
 	struct tree_stat st;
 	bool there, directory;
+	int error;
 
 	for (size_t i = 0; i < at->n; i++)
 		if (matches(at->patterns[i]->path, name, true, true) ||
@@ -974,7 +1001,10 @@ static void search_name(
 			leading[below.n++] = at->patterns[i];
 	if (!below.n)
 		return;
-	there = tree_lstat(pr->tree, host, &st) == 0;
+	error = tree_lstat(pr->tree, host, &st);
+	if (error == -EACCES)
+		keep_unseen(pr, at);
+	there = !error;
 	directory = there && st.kind == TREE_DIR;
 	if (!there && !listed)
 		return;
@@ -995,17 +1025,19 @@ static void search_name(
 static void search(struct proof *pr, const struct search *at)
 {
 	CLEANUP_STRVEC struct strvec names = {0};
-	bool listed;
+	int error;
 
 	if (tail(at->host, "/proc") || tail(at->host, "/dev"))
 		return;
-	listed = needs_list(at) && tree_list(pr->tree, at->host, &names) == 0;
-	if (!listed) {
+	error = needs_list(at) ? tree_list(pr->tree, at->host, &names) : -ENOENT;
+	if (error == -EACCES)
+		keep_unseen(pr, at);
+	if (error) {
 		strvec_clear(&names);
 		plain_names(at, &names);
 	}
 	for (size_t i = 0; i < names.n; i++)
-		search_name(pr, at, names.v[i], listed);
+		search_name(pr, at, names.v[i], !error);
 }
 
 /* The directory that a pattern names before it becomes one. */
@@ -1033,9 +1065,9 @@ static void search_from(struct proof *pr, const char *start)
 	CLEANUP_STRVEC struct strvec links = {0};
 	CLEANUP_FREE char *host = NULL;
 	struct search at = {NULL, start, patterns, 0};
+	int error;
 
-	if (walk(&pr->host, start, &links, &host) != 0)
-		return;
+	error = walk(&pr->host, start, &links, &host);
 	at.host = host;
 	for (size_t i = 0; i < pr->policy->n_rules; i++) {
 		const struct rule *rule = &pr->policy->rules[i];
@@ -1044,11 +1076,15 @@ static void search_from(struct proof *pr, const char *start)
 		if (!own || strcmp(own, start) != 0)
 			continue;
 		patterns[at.n++] = rule;
-		if (start[1] && strcmp(start, "/tmp") != 0 &&
+		if (!error && start[1] && strcmp(start, "/tmp") != 0 &&
 			matches(rule->path, start, true, false))
 			add_rule(pr, rule, start);
 	}
-	if (!is_closed(pr, host, start))
+	if (error == -EACCES) {
+		cut_to_closed(pr, host);
+		keep_unseen(pr, &at);
+	}
+	if (!error && !is_closed(pr, host, start))
 		search(pr, &at);
 }
 
@@ -2290,10 +2326,35 @@ static int check_missing(const struct proof *pr, const struct claim *c)
 	return 0;
 }
 
+/* What is hidden by a directory's mode stays so: the command may not change that. It could where the
+ * directory lies in a writable place and its owner, who may be the caller, has taken rights from
+ * themselves. */
+static int check_closed(
+	const struct proof *pr, const struct rule *rule, const char *dir, mode_t rights)
+{
+	struct tree_stat st;
+
+	if (tree_lstat(pr->tree, dir, &st) < 0 || (st.mode & rights) == rights ||
+		!may_be_written(pr, dir))
+		return 0;
+	return fault(pr->err, rule, "%s is out of reach, and %s could be opened from inside",
+		rule->path, dir);
+}
+
+static int check_out_of_reach(const struct proof *pr, const struct claim *c)
+{
+	CLEANUP_FREE char *dir = xstrdup(c->object);
+
+	cut_to_closed(pr, dir);
+	return is_planted(pr, c) ? 0 : check_closed(pr, c->rule, dir, 0100);
+}
+
 static int check_rule(const struct proof *pr, const struct claim *c)
 {
 	if (!c->object)
 		return 0;
+	if (c->error == -EACCES && c->access == ACCESS_DENY && check_out_of_reach(pr, c) < 0)
+		return -1;
 	if (c->error < 0 && check_missing(pr, c) < 0)
 		return -1;
 	if (c->rule->kind == RULE_PATH && c->rule->access == ACCESS_DENY)
@@ -2334,6 +2395,9 @@ static int prove(struct proof *pr)
 	for (size_t i = 0; i < pr->n_claims; i++)
 		if (check_rule(pr, &pr->claims[i]) < 0)
 			return -1;
+	for (size_t i = 0; i < pr->n_unseen; i++)
+		if (check_closed(pr, pr->unseen[i].rule, pr->unseen[i].dir, 0500) < 0)
+			return -1;
 	return check_cwd(pr);
 }
 
@@ -2351,6 +2415,9 @@ int proof_check(const struct plan *plan, const struct policy *policy, const stru
 		strvec_clear(&pr.claims[i].links);
 	}
 	free(pr.claims);
+	for (size_t i = 0; i < pr.n_unseen; i++)
+		free(pr.unseen[i].dir);
+	free(pr.unseen);
 	for (size_t i = 0; i < pr.n_aliases; i++) {
 		free(pr.aliases[i]->object);
 		free(pr.aliases[i]);

@@ -539,7 +539,10 @@ static bool rules_inside(struct strvec *lines)
 					: "read {\"path\": \"/srv/w/%s\", \"optional\": true}",
 				held_names[i]);
 	if (pick(4) == 0)
-		strvec_push(lines, "deny {\"path\": \"/srv/w/**/e\"}");
+		strvec_pushf(lines, "deny {\"path\": \"/srv/w/%s\"}",
+			pick(2)   ? "**/e"
+			: pick(2) ? "a/b/d/?"
+				  : "*/b/c");
 	if (grant == 0)
 		strvec_pushf(lines, "write {\"path\": \"/srv/w/%s/x\", \"optional\": true}", name);
 	if (grant == 1)
@@ -558,7 +561,7 @@ struct hostile {
 	bool grants;
 };
 
-static unsigned hostile_count, hostile_unproven, kept_out, escaped;
+static unsigned hostile_count, hostile_unproven, kept_out, escaped, uncovered;
 
 static void make_hostile(struct hostile *h, enum left left, struct strvec *lines)
 {
@@ -623,6 +626,32 @@ static void links_round(void)
 	drop_hostile(&h);
 }
 
+/* Closed directories: when the command opens them, no more is reached than had they been open. */
+static void closed_round(void)
+{
+	CLEANUP_STRVEC struct strvec lines = {0};
+	CLEANUP_FREE char *open_text = NULL;
+	struct planned open, opened_later;
+	struct hostile h;
+
+	rules_outside(&lines);
+	make_hostile(&h, LEFT_CLOSED, &lines);
+	open_text = xstrdup(h.tree_text);
+	for (char *p = open_text; (p = strstr(p, " 0000 "));)
+		memcpy(p, " 0755 ", 6);
+	make(&open, open_text, h.policy);
+	opened_later = h.p;
+	opened_later.tree = open.tree;
+	for (size_t i = 0; h.p.made && open.made && i < h.paths.n; i++)
+		if (reach(&opened_later, h.paths.v[i]) > reach(&open, h.paths.v[i]) &&
+			!uncovered++) {
+			diag("%s", h.paths.v[i]);
+			explain("an opened directory showed more", h.tree_text, h.policy, &h.p);
+		}
+	drop(&open);
+	drop_hostile(&h);
+}
+
 /* A plan of many mounts says what it costs. */
 static void many_mounts(void)
 {
@@ -666,13 +695,15 @@ int main(void)
 	is_int(raised, 0, "one more deny never shows more");
 	for (unsigned i = 0; i < rounds / 10; i++) {
 		links_round();
+		closed_round();
 	}
 	diag("%u of %u policies for hostile workspaces could be planned", hostile_count,
-		rounds / 10);
-	ok(hostile_count > rounds / 20, "most policies for hostile workspaces can be planned");
+		rounds / 10 * 2);
+	ok(hostile_count > rounds / 10, "most policies for hostile workspaces can be planned");
 	is_int(hostile_unproven, 0, "and prove");
 	is_int(kept_out, 0, "links in a writable place keep nobody from running");
 	is_int(escaped, 0, "and show nothing of what lies outside");
+	is_int(uncovered, 0, "what is hidden by a closed directory is not found by opening it");
 	many_mounts();
 	return done_testing();
 }

@@ -736,9 +736,14 @@ static void test_left_behind(void)
 		     "l /w/shm -> /dev/shm\nl /w/a -> .\nl /w/b -> c\nf /w/c\nl /w/way -> shut/x\n"
 		     "f /r/shut/key\nd /r/shut 0600 7 7\n";
 	static const char plan[] = ENTRIES "ro /r\nrw /w\n" OWN SEALS;
+	static const char at_m[] = ENTRIES "ro /r\nro /w\nrw /m /w\n" OWN SEALS;
 	static const struct {
 		const char *rules, *plan, *want, *name;
 	} rows[] = {
+		{"write /w\ndeny /w/shut/x/key", plan, "/w/shut could be opened from inside",
+			"a denied name that the command could open the way to"},
+		{"mount write /w /m\ndeny /w/shut/x/key", at_m,
+			"/w/shut could be opened from inside", "also where a mount shows it"},
 		{"write /w\ndeny /w/bob/key", plan, "",
 			"a way that its owner has, and nobody else"},
 		{"write /w\ndeny /r/shut/key", plan, "", "a closed directory that stays closed"},
