@@ -26,6 +26,7 @@ struct answer {
 	char *path;
 	int error;
 	struct tree_stat st;
+	enum { UNASKED, USABLE, NOT_USABLE } use;
 };
 
 struct live {
@@ -33,6 +34,8 @@ struct live {
 	void *answers; /* of tsearch(3) */
 	struct tree_mount *mounts;
 	size_t n_mounts, alloc_mounts;
+	struct strvec sockets; /* names; not yet known while sockets_error is 1 */
+	int sockets_error;
 };
 
 const char *tree_kind_name(enum tree_kind kind)
@@ -124,7 +127,7 @@ static struct answer *find_answer(struct live *live, const char *path)
 	return known ? *known : NULL;
 }
 
-static int live_lstat(const struct tree *tree, const char *path, struct tree_stat *out)
+static struct answer *answer_of(const struct tree *tree, const char *path)
 {
 	struct live *live = (struct live *)tree;
 	struct answer *answer = find_answer(live, path);
@@ -133,6 +136,13 @@ static int live_lstat(const struct tree *tree, const char *path, struct tree_sta
 		answer = add_answer(live, path);
 		answer->error = look_at(path, &answer->st);
 	}
+	return answer;
+}
+
+static int live_lstat(const struct tree *tree, const char *path, struct tree_stat *out)
+{
+	const struct answer *answer = answer_of(tree, path);
+
 	if (!answer->error)
 		*out = answer->st;
 	return answer->error;
@@ -178,13 +188,14 @@ static int live_readlink(const struct tree *tree, const char *path, char **targe
 	return 0;
 }
 
-static int live_list(const struct tree *tree, const char *path, struct strvec *names)
+typedef void entry_fn(void *data, int dir, const char *name);
+
+static int each_entry(const char *path, entry_fn *handle, void *data)
 {
 	int fd = open_exact(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
 	struct dirent *entry;
 	DIR *dir;
 
-	(void)tree;
 	if (fd < 0)
 		return fd;
 	dir = fdopendir(fd);
@@ -194,11 +205,48 @@ static int live_list(const struct tree *tree, const char *path, struct strvec *n
 	}
 	while (errno = 0, entry = readdir(dir))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			strvec_push(names, entry->d_name);
+			handle(data, fd, entry->d_name);
 	fd = errno;
 	closedir(dir);
-	strvec_sort(names);
 	return -fd;
+}
+
+static void push_name(void *names, int dir, const char *name)
+{
+	(void)dir;
+	strvec_push(names, name);
+}
+
+static int live_list(const struct tree *tree, const char *path, struct strvec *names)
+{
+	int error = each_entry(path, push_name, names);
+
+	(void)tree;
+	strvec_sort(names);
+	return error;
+}
+
+struct scan {
+	tree_found *found;
+	void *data;
+};
+
+/* readdir's own word is not taken for the kind: it does not know of mounts. */
+static void scan_entry(void *data, int dir, const char *name)
+{
+	const struct scan *scan = data;
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0)
+		scan->found(scan->data, name, kind_of(st.st_mode));
+}
+
+static int live_scan(const struct tree *tree, const char *path, tree_found *found, void *data)
+{
+	struct scan scan = {found, data};
+
+	(void)tree;
+	return each_entry(path, scan_entry, &scan);
 }
 
 static ssize_t live_head(const struct tree *tree, const char *path, void *buf, size_t size)
@@ -272,6 +320,129 @@ static const struct tree_mount *live_mounts(const struct tree *tree, size_t *n)
 	return live->mounts;
 }
 
+/* What sun_path can hold. */
+#define SOCKET_NAME_MAX 108
+
+/* The name in a line of /proc/net/unix: an absolute path after seven fields; NULL = there is
+ * none. */
+static const char *bound_name(const char *line)
+{
+	for (int field = 0; field < 7; field++) {
+		line += strspn(line, " ");
+		line += strcspn(line, " ");
+	}
+	return strncmp(line, " /", 2) == 0 ? line + 1 : NULL;
+}
+
+/* Whether a line begins as the kernel begins one for each socket:
+ * "00000000a0b1c2d3: 00000002 00000000 00010000 0001 01 ". */
+static bool begins_entry(const char *line)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	static const size_t widths[] = {8, 8, 8, 4, 2};
+	size_t n = strspn(line, digits);
+
+	if ((n != 8 && n != 16) || line[n] != ':')
+		return false;
+	line += n + 1;
+	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
+		if (*line != ' ' || strspn(line + 1, digits) != widths[i])
+			return false;
+		line += 1 + widths[i];
+	}
+	return *line == ' ';
+}
+
+/* The kernel writes names as they are: one with newlines looks like several lines. So whatever
+ * can follow a name may be a part of it, and each such continuation counts as a name too. Only one
+ * that imitates whole lines is not put together; it hides no other by that. */
+static int read_sockets(struct strvec *names)
+{
+	CLEANUP_STRVEC struct strvec lines = {0};
+	CLEANUP_FREE char *line = NULL;
+	FILE *file = fopen("/proc/self/net/unix", "re");
+	size_t size = 0;
+	int error;
+
+	if (!file)
+		return -errno;
+	while (errno = 0, getline(&line, &size, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		strvec_push(&lines, line);
+	}
+	error = errno;
+	fclose(file);
+	for (size_t i = 0; i < lines.n; i++) {
+		const char *name = bound_name(lines.v[i]);
+		char *whole = name ? xstrdup(name) : NULL;
+
+		for (size_t next = i + 1; whole && strlen(whole) <= SOCKET_NAME_MAX; next++) {
+			bool goes_on = next < lines.n && !begins_entry(lines.v[next]);
+
+			strvec_take(names, whole);
+			whole = goes_on ? xasprintf("%s\n%s", whole, lines.v[next]) : NULL;
+		}
+		free(whole);
+	}
+	return -error;
+}
+
+/* A socket of another network namespace, say one that was mounted into a container, is known by
+ * the mount alone. A file's mount never shows the root of its file system. */
+static void find_mounted_sockets(const struct tree *tree, struct strvec *names)
+{
+	const struct live *live = (const struct live *)tree;
+	struct tree_stat st;
+
+	for (size_t i = 0; i < live->n_mounts; i++)
+		if (strcmp(live->mounts[i].root, "/") != 0 &&
+			live_lstat(tree, live->mounts[i].at, &st) == 0 && st.kind == TREE_SOCKET)
+			strvec_push(names, live->mounts[i].at);
+}
+
+static int live_sockets(const struct tree *tree, struct strvec *names)
+{
+	struct live *live = (struct live *)tree;
+
+	if (live->sockets_error > 0) {
+		live->sockets_error = read_sockets(&live->sockets);
+		find_mounted_sockets(tree, &live->sockets);
+		strvec_sort(&live->sockets);
+	}
+	/* Every connection to a socket goes by its name too. */
+	for (size_t i = 0; i < live->sockets.n; i++)
+		if (i == 0 || strcmp(live->sockets.v[i - 1], live->sockets.v[i]) != 0)
+			strvec_push(names, live->sockets.v[i]);
+	return live->sockets_error;
+}
+
+/* What the kernel does not clearly deny counts as allowed, but for what is gone. */
+static bool allows(int dir, const char *name, int mode)
+{
+	return faccessat(dir, name, mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 ||
+	       (errno != EACCES && errno != ENOENT);
+}
+
+static bool ask_usable(const char *path, const struct tree_stat *st)
+{
+	CLEANUP_FREE char *parent = path_parent(path);
+	CLEANUP_CLOSE int dir = open_exact(AT_FDCWD, parent, O_PATH | O_DIRECTORY);
+
+	if (st->uid == geteuid() || dir < 0)
+		return true;
+	return allows(dir, path_base(path), W_OK) ||
+	       (st->kind == TREE_FIFO && allows(dir, path_base(path), R_OK));
+}
+
+static bool live_usable(const struct tree *tree, const char *path)
+{
+	struct answer *answer = answer_of(tree, path);
+
+	if (answer->use == UNASKED)
+		answer->use = !answer->error && ask_usable(path, &answer->st) ? USABLE : NOT_USABLE;
+	return answer->use == USABLE;
+}
+
 static void set_aside_dac_capabilities(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -291,13 +462,17 @@ struct tree *tree_live(void)
 		.list = live_list,
 		.head = live_head,
 		.access = live_access,
-		.mounts = live_mounts};
+		.mounts = live_mounts,
+		.sockets = live_sockets,
+		.usable = live_usable,
+		.scan = live_scan};
 	struct live *live = xcalloc(1, sizeof(*live));
 
 	set_aside_dac_capabilities();
 	read_mounts(live);
 	live->tree.ops = &ops;
 	live->tree.uid = geteuid();
+	live->sockets_error = 1;
 	return &live->tree;
 }
 
@@ -335,5 +510,6 @@ void tree_live_free(struct tree *tree)
 		free(live->mounts[i].root);
 	}
 	free(live->mounts);
+	strvec_clear(&live->sockets);
 	free(live);
 }

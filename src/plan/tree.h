@@ -46,6 +46,9 @@ struct tree_mount {
 
 struct tree;
 
+/* An entry of a directory, for whoever scans one. */
+typedef void tree_found(void *data, const char *name, enum tree_kind kind);
+
 struct tree_ops {
 	/* Fills out for the object itself (a link is not followed). 0 or -errno: -ENOENT,
 	 * -ENOTDIR (a parent is a file or a link), -EACCES (a parent may not be searched),
@@ -63,6 +66,16 @@ struct tree_ops {
 	int (*access)(const struct tree *tree, const char *path, int mode);
 	/* The mount table, later mounts covering earlier ones at one place; owned by the tree. */
 	const struct tree_mount *(*mounts)(const struct tree *tree, size_t *n);
+	/* Appends the names by which the host's live Unix sockets are bound, or mounted. Anybody
+	 * may have made one up: it is absolute, may hold any byte, and may lead nowhere. 0, or
+	 * -errno when the host does not say. */
+	int (*sockets)(const struct tree *tree, struct strvec *names);
+	/* Whether the caller could use the other end of a socket or FIFO: its mode, or an access
+	 * control list, lets it, or it may change the mode as the owner. */
+	bool (*usable)(const struct tree *tree, const char *path);
+	/* Tells found of each entry of a directory, in no order. What it tells is not remembered:
+	 * for walks through a whole host. 0 or -errno. */
+	int (*scan)(const struct tree *tree, const char *path, tree_found *found, void *data);
 };
 
 struct tree {
@@ -102,6 +115,20 @@ static inline const struct tree_mount *tree_mounts(const struct tree *t, size_t 
 
 /* Whether names in a directory may be looked up, "." and ".." among them. */
 bool tree_may_search(const struct tree *tree, const char *dir);
+static inline int tree_sockets(const struct tree *t, struct strvec *names)
+{
+	return t->ops->sockets(t, names);
+}
+
+static inline bool tree_usable(const struct tree *t, const char *path)
+{
+	return t->ops->usable(t, path);
+}
+
+static inline int tree_scan(const struct tree *t, const char *path, tree_found *found, void *data)
+{
+	return t->ops->scan(t, path, found, data);
+}
 
 /* "a directory", "a socket" ...: for messages. */
 const char *tree_kind_name(enum tree_kind kind);

@@ -21,6 +21,8 @@ struct fake {
 	struct tree tree;
 	struct tree_mount *mounts; /* the first is "/", the others are bind mounts of it */
 	size_t n_mounts, alloc_mounts;
+	struct strvec sockets;
+	bool sockets_unknown;
 	struct entry *entries;
 	size_t n, alloc;
 };
@@ -191,6 +193,44 @@ static const struct tree_mount *fake_mounts(const struct tree *tree, size_t *n)
 	return fake->mounts;
 }
 
+static int fake_sockets(const struct tree *tree, struct strvec *names)
+{
+	const struct fake *fake = (const struct fake *)tree;
+	struct tree_stat st;
+
+	for (size_t i = 0; i < fake->sockets.n; i++)
+		strvec_push(names, fake->sockets.v[i]);
+	for (size_t i = 1; i < fake->n_mounts; i++)
+		if (fake_lstat(tree, fake->mounts[i].at, &st) == 0 && st.kind == TREE_SOCKET)
+			strvec_push(names, fake->mounts[i].at);
+	return fake->sockets_unknown ? -EACCES : 0;
+}
+
+static bool fake_usable(const struct tree *tree, const char *path)
+{
+	const struct fake *fake = (const struct fake *)tree;
+	int error = 0;
+	struct entry *e = walk(fake, path, &error);
+
+	return e && (e->st.uid == fake->tree.uid || permitted(fake, e, 2) ||
+			    (e->st.kind == TREE_FIFO && permitted(fake, e, 4)));
+}
+
+static int fake_scan(const struct tree *tree, const char *path, tree_found *found, void *data)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+	int error = fake_list(tree, path, &names);
+
+	for (size_t i = 0; i < names.n; i++) {
+		CLEANUP_FREE char *entry = path_join(path, names.v[i]);
+		struct tree_stat st;
+
+		if (fake_lstat(tree, entry, &st) == 0)
+			found(data, names.v[i], st.kind);
+	}
+	return error;
+}
+
 static void add_mount(struct fake *fake, const char *at, const char *root)
 {
 	GROW(fake->mounts, fake->n_mounts, fake->alloc_mounts);
@@ -203,7 +243,10 @@ static const struct tree_ops fake_ops = {.lstat = fake_lstat,
 	.list = fake_list,
 	.head = fake_head,
 	.access = fake_access,
-	.mounts = fake_mounts};
+	.mounts = fake_mounts,
+	.sockets = fake_sockets,
+	.usable = fake_usable,
+	.scan = fake_scan};
 
 /* Undoes \ooo and \n, in place. */
 static char *unescape(char *s)
@@ -243,9 +286,15 @@ static bool parse_line(struct fake *fake, char *line)
 
 	if (sscanf(line, "uid %u", &fake->tree.uid) == 1)
 		return true;
+	if (strcmp(line, "u") == 0)
+		return fake->sockets_unknown = true;
 	if (sscanf(line + 1, " %4095s %4095[^\n]", path, rest) < 1)
 		return false;
 	unescape(path);
+	if (line[0] == 'u') {
+		strvec_push(&fake->sockets, path);
+		return true;
+	}
 	for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++)
 		if (line[0] == letters[i].letter)
 			e = add(fake, path, letters[i].kind);
@@ -320,6 +369,7 @@ void faketree_free(struct tree *tree)
 		free(fake->mounts[i].root);
 	}
 	free(fake->mounts);
+	strvec_clear(&fake->sockets);
 	free(fake->entries);
 	free(fake);
 }

@@ -11,9 +11,10 @@
  *   c /dev/null 1:3            character device
  *   b /dev/sda 8:0             block device
  *   ! /srv/dead                lstat of it fails with EACCES (a dead FUSE mount, say)
- *   a /mnt/src -> /srv/src     the directory /srv/src shows at /mnt/src too (a bind mount)
+ *   a /mnt/src -> /srv/src     /srv/src shows at /mnt/src too (a bind mount)
+ *   u /run/x.sock              a live socket has this name (what is there is said by other lines)
  *
- * Names are taken as they stand up to a blank; "\040" and other octal escapes are undone. The
+ * A line "u" alone: the live sockets cannot be known. A socket that is mounted is live. Names are taken as they stand up to a blank; "\040" and other octal escapes and "\n" are undone. The
  * caller is uid 0 unless a line "uid N" says otherwise; for another uid directories without search
  * (or read, for list) permission answer -EACCES, as for the live tree.
  */

@@ -27,16 +27,37 @@ static char *in_base(const char *path)
 	return path_join(base, path + 1);
 }
 
-static void make_files(void)
+/* A bound socket; its descriptor. */
+static int bind_socket(const char *name, mode_t mode)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd, sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	umask(0);
-	if (chdir(base) < 0 || mkdir("dir", 0755) < 0 || mkdir("dir/sub", 01777) < 0 ||
-		mkdir("closed", 0000) < 0 || symlink("dir/file", "link") < 0 ||
-		symlink("dir", "dirlink") < 0 || symlink("gone", "dangling") < 0 ||
-		mkfifo("fifo", 0600) < 0) {
+	memcpy(address.sun_path, name, strlen(name));
+	if (bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod(name, mode) < 0) {
+		perror(name);
+		exit(1);
+	}
+	return sock;
+}
+
+/* What the caller may use by its mode alone; root makes it. */
+static void make_foreign(void)
+{
+	close(bind_socket("foreign-sock", 0600));
+	close(bind_socket("shared-sock", 0622));
+	if (mkfifo("foreign-fifo", 0600) < 0 || mkfifo("read-fifo", 0604) < 0 ||
+		mkfifo("write-fifo", 0602) < 0)
+		exit(1);
+}
+
+static void make_files(void)
+{
+	int fd;
+
+	if (mkdir("dir", 0755) < 0 || mkdir("dir/sub", 01777) < 0 || mkdir("closed", 0000) < 0 ||
+		symlink("dir/file", "link") < 0 || symlink("dir", "dirlink") < 0 ||
+		symlink("gone", "dangling") < 0 || mkfifo("fifo", 0600) < 0) {
 		perror(base);
 		exit(1);
 	}
@@ -44,16 +65,19 @@ static void make_files(void)
 	if (fd < 0 || write(fd, "#!/bin/sh\n", 10) != 10)
 		exit(1);
 	close(fd);
-	strcpy(address.sun_path, "sock");
-	if (bind(sock, (struct sockaddr *)&address, sizeof(address)) < 0 || chmod("sock", 0666) < 0)
-		exit(1);
-	close(sock);
+	close(bind_socket("sock", 0000)); /* the owner may change its mode */
+}
+
+static void print_entry(void *out, const char *name, enum tree_kind kind)
+{
+	strvec_pushf(out, "%s %d", name, kind);
 }
 
 static char *describe(const struct tree *tree, const char *path)
 {
 	CLEANUP_FREE char *target = NULL;
 	CLEANUP_STRVEC struct strvec names = {0};
+	CLEANUP_STRVEC struct strvec entries = {0};
 	char head[64] = "";
 	struct tree_stat st;
 	char *text = NULL;
@@ -71,6 +95,12 @@ static char *describe(const struct tree *tree, const char *path)
 	for (size_t i = 0; i < names.n; i++)
 		fprintf(out, " %s", names.v[i]);
 	fprintf(out, "\nsearch %d", tree_may_search(tree, path));
+	fprintf(out, "\nscan %d", tree_scan(tree, path, print_entry, &entries));
+	strvec_sort(&entries);
+	for (size_t i = 0; i < entries.n; i++)
+		fprintf(out, " %s", entries.v[i]);
+	if (!error && (st.kind == TREE_SOCKET || st.kind == TREE_FIFO))
+		fprintf(out, "\nusable %d", tree_usable(tree, path));
 	fprintf(out, "\nhead %s", tree_head(tree, path, head, 2) < 0 ? "fails" : head);
 	fclose(out);
 	return text;
@@ -106,7 +136,8 @@ static void ask(const struct tree *fake, const char *how)
 {
 	static const char *const questions[] = {"/", "/dir", "/dir/file", "/dir/sub", "/link",
 		"/dirlink", "/dangling", "/fifo", "/sock", "/gone", "/gone/below",
-		"/dir/file/below", "/dirlink/file", "/link/below", "/closed", "/closed/in"};
+		"/dir/file/below", "/dirlink/file", "/link/below", "/closed", "/closed/in",
+		"/foreign-sock", "/shared-sock", "/foreign-fifo", "/read-fifo", "/write-fifo"};
 	struct tree *live = tree_live();
 
 	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
@@ -116,6 +147,56 @@ static void ask(const struct tree *fake, const char *how)
 
 		is_str(of_live, of_fake, "live and fake agree on %s%s", questions[i], how);
 	}
+	tree_live_free(live);
+}
+
+/* The names of live sockets: whole whatever is in them, once whatever else is there. */
+static void find_sockets(void)
+{
+	static const char *const odd[] = {
+		"/plain", "/with space", "/new\nline", "/a\n\nb", "/f\n1: 2 3 4 5 6 7 /forged"};
+	static const char whole_line[] =
+		"/g\n0000000000000000: 00000002 00000000 00010000 0001 01 1 /made";
+	enum { N = sizeof(odd) / sizeof(*odd) };
+	CLEANUP_STRVEC struct strvec names = {0};
+	CLEANUP_STRVEC struct strvec later = {0};
+	struct tree *live = tree_live(), *second;
+	CLEANUP_FREE char *line = in_base(whole_line);
+	CLEANUP_FREE char *dir = path_parent(line);
+	int socks[N], relative, sock;
+
+	if (mkdir("f\n1: 2 3 4 5 6 7 ", 0755) < 0 || mkdir(dir, 0755) < 0)
+		exit(1);
+	for (size_t i = 0; i < N; i++) {
+		CLEANUP_FREE char *path = in_base(odd[i]);
+
+		socks[i] = bind_socket(path, 0600);
+	}
+	relative = bind_socket("relative", 0600);
+	sock = bind_socket(line, 0600);
+	is_int(tree_sockets(live, &names), 0, "the host says which sockets are live");
+	for (size_t i = 0; i < N; i++) {
+		CLEANUP_FREE char *path = in_base(odd[i]);
+
+		ok(strvec_has(&names, path), "a live socket: %zu", i);
+		close(socks[i]);
+	}
+	close(relative);
+	close(sock);
+	ok(strvec_has(&names, "/forged") && strvec_has(&names, "/made"),
+		"made-up lines give names like any other");
+	for (size_t i = 0; i < names.n; i++)
+		if (names.v[i][0] != '/')
+			ok(false, "no absolute name: %s", names.v[i]);
+	tree_sockets(live, &later);
+	is_int((long long)later.n, (long long)names.n, "they are asked for once");
+	strvec_clear(&later);
+	second = tree_live();
+	tree_sockets(second, &later);
+	for (size_t i = 0; i < later.n; i++)
+		if (strncmp(later.v[i], base, strlen(base)) == 0)
+			ok(false, "live without anyone who holds it: %s", later.v[i]);
+	tree_live_free(second);
 	tree_live_free(live);
 }
 
@@ -137,22 +218,34 @@ static bool refuse_openat2(void)
 int main(void)
 {
 	char scratch[] = "/tmp/sbx-test-XXXXXX";
+	bool root = getuid() == 0;
+	CLEANUP_FREE char *text = NULL;
 	struct tree *live, *fake;
 
 	base = realpath(mkdtemp(scratch), NULL);
+	umask(0);
+	if (chdir(base) < 0)
+		return 1;
+	if (root)
+		make_foreign();
 	/* As an ordinary user: root passes its own modes in a user namespace too, and the live
 	 * tree is not asked to know that (it answers more narrowly than bwrap would). */
-	if (getuid() == 0 && (chown(base, 2001, 2001) < 0 || setresgid(2001, 2001, 2001) < 0 ||
-				     setresuid(2001, 2001, 2001) < 0))
+	if (root && (chown(base, 2001, 2001) < 0 || setresgid(2001, 2001, 2001) < 0 ||
+			    setresuid(2001, 2001, 2001) < 0))
 		return 1;
 	make_files();
-	fake = faketree_parse(
+	text = xasprintf("%s%s",
 		"uid 7\nd / 0700 7 7\nd /dir\nd /dir/sub 1777\nd /closed 0000 7 7\n"
 		"f /dir/file 0640 =#!/bin/sh\\n\nl /link -> dir/file\nl /dirlink -> dir\n"
-		"l /dangling -> gone\np /fifo 0600\ns /sock 0666\n");
+		"l /dangling -> gone\np /fifo 0600 7 7\ns /sock 0000 7 7\n",
+		root ? "s /foreign-sock 0600\ns /shared-sock 0622\np /foreign-fifo 0600\n"
+		       "p /read-fifo 0604\np /write-fifo 0602\n"
+		     : "");
+	fake = faketree_parse(text);
 	ask(fake, "");
 	if (ok(refuse_openat2(), "openat2 is refused from here on"))
 		ask(fake, ", without openat2");
+	find_sockets();
 	live = tree_live();
 	open_what_was_planned(live);
 	faketree_free(fake);
