@@ -247,6 +247,8 @@ int main(void)
 		ask(fake, ", without openat2");
 	find_sockets();
 	live = tree_live();
+	is_int(live->uid, geteuid(), "the live tree answers the caller");
+	is_int(fake->uid, 7, "the fake tree whom it says");
 	open_what_was_planned(live);
 	faketree_free(fake);
 	tree_live_free(live);
