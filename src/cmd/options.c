@@ -57,6 +57,8 @@ static const struct option_row table[] = {
 		"set", 0},
 	{NULL, "inherit", 0, "NAME", "pass on a variable (NAME* all that begin so)", BOTH,
 		add_to_list, "environment", "inherit", 0},
+	{NULL, "secret", 0, "NAME", "pass on a variable whose value is never printed", BOTH,
+		add_to_list, "environment", "secrets", 0},
 	{NULL, "chdir", 0, "DIR", "start in this directory of the sandbox", BOTH, set_value,
 		"process", "cwd", 0},
 	{NULL, "hostname", 0, "NAME", "the host name inside", BOTH, set_value, "identity",

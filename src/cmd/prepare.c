@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "plan/proof.h"
+#include "plan/variables.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -72,8 +73,10 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 	if (config_home && *config_home == '/')
 		p->config_home = path_normalize(config_home);
 	context = context_of(p);
-	return policy_load(&p->policy, &options->policies, options->flags, &options->flag_names,
-		&context, err);
+	if (policy_load(&p->policy, &options->policies, options->flags, &options->flag_names,
+		    &context, err) < 0)
+		return -1;
+	return policy_check_secrets(&p->policy, environ, err);
 }
 
 /* 0, or -errno as chdir would give it inside. */
@@ -213,11 +216,14 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 		strvec_pushf(&p->plan.notes,
 			"%s does not exist: an empty placeholder holds the name during a run",
 			p->held.v[i]);
-	policy_environment(&p->policy, environ, &context, &p->env, &p->plan.notes);
+	policy_environment(&p->policy, environ, &context, p->starts, &p->env, &p->plan.notes);
 	note_home(p, &p->plan.notes);
 	if (check_cwd(p, only_asking, err) < 0)
 		return -1;
-	return proof_check(&p->plan, &p->policy, p->tree, err);
+	if (proof_check(&p->plan, &p->policy, p->tree, err) < 0)
+		return -1;
+	variables_check(&p->plan, p->tree, &p->policy, &p->env, &p->plan.notes);
+	return 0;
 }
 
 void prepared_plan_clear(struct prepared *p)

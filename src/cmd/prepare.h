@@ -20,7 +20,7 @@ struct prepared {
 	struct policy policy;
 	struct plan plan;
 	struct tree *tree; /* the live host, as the plan saw it */
-	struct strvec env; /* the command's variables, NAME=VALUE */
+	struct strvec env; /* the command's variables, NAME=VALUE; without starts secrets are empty */
 	bool starts;       /* a run follows: what the plan holds is really held, by leases */
 	struct leases leases; /* ended by whoever says starts */
 	struct strvec held;   /* the names that plans wanted to be held so far */

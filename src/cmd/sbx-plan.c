@@ -18,6 +18,16 @@
 
 static const char tool[] = "sbx-plan";
 
+/* The plan's notes from the one of that number on. */
+static void say_notes(const struct plan *plan, size_t from)
+{
+	for (size_t i = from; i < plan->notes.n; i++) {
+		fprintf(stderr, "%s: note: ", tool);
+		print_escaped(stderr, plan->notes.v[i]);
+		putc('\n', stderr);
+	}
+}
+
 static void print_nul(const struct bwrap_words *words)
 {
 	for (size_t i = 0; i < words->words.n; i++)
@@ -95,11 +105,35 @@ static void print_json(const struct prepared *p, const struct bwrap_words *words
 	print_document(document);
 }
 
-static int print_plan(const struct prepared *p, const struct options *options,
+/* What is printed never has the value of a secret, and must not seem to be whole without. */
+static int hide_secrets(struct prepared *p, const struct options *options, struct err *err)
+{
+	const struct policy *policy = &p->policy;
+
+	if (policy->n_env_secrets && options->output == OUTPUT_NUL) {
+		err_set(err, ERR_PLAN, "-0 would have to print the value of the secret %s",
+			policy->env_secrets[0].name);
+		err_hint(err, "use --print, whose text takes it from the shell that runs it");
+		return err_at(err, "%s", policy->env_secrets[0].where);
+	}
+	for (size_t i = 0; i < policy->n_env_secrets; i++)
+		strvec_pushf(&p->plan.notes,
+			"the value of the secret %s is not printed: a run takes it from its "
+			"caller's variable",
+			policy->env_secrets[i].name);
+	return 0;
+}
+
+static int print_plan(struct prepared *p, const struct options *options,
 	const struct bwrap_options *bwrap, struct err *err)
 {
 	struct bwrap_words words;
-	int rc = bwrap_spell(&words, &p->plan, &p->policy, bwrap, options->n_command, err);
+	size_t n_notes = p->plan.notes.n;
+	int rc = hide_secrets(p, options, err);
+
+	if (rc < 0)
+		return rc;
+	rc = bwrap_spell(&words, &p->plan, &p->policy, bwrap, options->n_command, err);
 
 	for (size_t i = 0; rc == 0 && options->output == OUTPUT_NUL && i < p->plan.n; i++)
 		if (p->plan.ops[i].kind == OP_FILE) {
@@ -111,7 +145,8 @@ static int print_plan(const struct prepared *p, const struct options *options,
 	if (rc == 0) {
 		switch (options->output) {
 		case OUTPUT_PRINT:
-			bwrap_print(stdout, &words, options->command);
+			bwrap_print(stdout, &words, &p->policy, options->command);
+			say_notes(&p->plan, n_notes);
 			break;
 		case OUTPUT_NUL:
 			print_nul(&words);
@@ -424,8 +459,8 @@ static int fit(struct plan *plan, struct bwrap_options *bwrap, const struct poli
 
 	if (bwrap_fit(plan, bwrap, policy, options->target, err) < 0)
 		return -1;
-	for (; options->output != OUTPUT_JSON && n < plan->notes.n; n++)
-		fprintf(stderr, "%s: note: %s\n", tool, plan->notes.v[n]);
+	if (options->output != OUTPUT_JSON)
+		say_notes(plan, n);
 	return 0;
 }
 

@@ -440,19 +440,23 @@ static void print_redirection(FILE *out, const struct bwrap_source *file, size_t
 	fputs(" \\\n", out);
 }
 
-void bwrap_print(FILE *out, const struct bwrap_words *words, char *const *command)
+void bwrap_print(FILE *out, const struct bwrap_words *words, const struct policy *policy,
+	char *const *command)
 {
 	char *const *w = words->words.v;
 	size_t n_files = 0, fd = 10;
 
 	for (size_t i = 0; i < words->words.n;) {
 		size_t n = find_option(w[i])->operands;
+		bool secret = strcmp(w[i], "--setenv") == 0 && policy_is_secret(policy, w[i + 1]);
 
 		fputs(w[i], out);
 		for (size_t k = i + 1; k <= i + n; k++) {
 			putc(' ', out);
 			if (strcmp(w[i], "--ro-bind-data") == 0 && k == i + 1)
 				fprintf(out, "%zu", 10 + n_files++);
+			else if (secret && k == i + 2)
+				fprintf(out, "\"${%s?}\"", w[i + 1]);
 			else
 				print_word(out, w[k]);
 		}

@@ -63,8 +63,10 @@ int bwrap_fit(struct plan *plan, struct bwrap_options *options, const struct pol
 
 /* Prints one option with its operands a line, shell-quoted, " \" at line ends, data as
  * here-documents on descriptors from 10 on, then the command (NULL-terminated, may be empty), so
- * that the text pasted after "bwrap " works in bash. */
-void bwrap_print(FILE *out, const struct bwrap_words *words, char *const *command);
+ * that the text pasted after "bwrap " works in bash. A variable that the policy calls a secret gets
+ * its value from the shell's, which has to have it; what words have for it is not looked at. */
+void bwrap_print(FILE *out, const struct bwrap_words *words, const struct policy *policy,
+	char *const *command);
 
 /* One op as bwrap_print writes it (data on descriptor 10); free with free(). */
 char *bwrap_op_text(const struct op *op);

@@ -21,6 +21,17 @@ static void set_variable(struct strvec *env, const char *name, size_t len, const
 	strvec_take(env, entry);
 }
 
+/* The value of the first variable of that name, or NULL. */
+static const char *find_variable(char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+			return *env + len + 1;
+	return NULL;
+}
+
 /* A terminal's name as terminfo has them: it goes into paths, and programs print it. */
 static bool plain_word(const char *text)
 {
@@ -31,22 +42,17 @@ static bool plain_word(const char *text)
 	return n && !text[n];
 }
 
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
 static void set_minimal(
 	struct strvec *env, char *const *caller_env, const struct policy_context *context)
 {
-	const char *term = "dumb";
+	const char *term = find_variable(caller_env, "TERM");
 
-	for (size_t i = 0; caller_env[i]; i++)
-		if (strncmp(caller_env[i], "TERM=", 5) == 0) {
-			if (plain_word(caller_env[i] + 5))
-				term = caller_env[i] + 5;
-			break;
-		}
-	set_variable(
-		env, "PATH", 4, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	set_variable(env, "PATH", 4, DEFAULT_PATH);
 	set_variable(env, "HOME", 4, context->home ? context->home : "/");
 	set_variable(env, "LANG", 4, "C.UTF-8");
-	set_variable(env, "TERM", 4, term);
+	set_variable(env, "TERM", 4, term && plain_word(term) ? term : "dumb");
 }
 
 enum wanted { NOT_WANTED, WANTED_BY_PATTERN, WANTED_BY_NAME };
@@ -91,13 +97,81 @@ static void inherit(const struct policy *policy, char *const *caller_env, struct
 	}
 }
 
+/* What environment.file has: others wrote it for other programs, so odd names are no error. */
+static void set_given(const struct policy *policy, struct strvec *out, struct strvec *notes)
+{
+	for (size_t i = 0; i < policy->n_env_given; i++) {
+		const struct env_set *given = &policy->env_given[i];
+
+		if (value_variable(given->name, strlen(given->name)))
+			set_variable(out, given->name, strlen(given->name), given->value);
+		else
+			strvec_pushf(notes,
+				"environment: \"%s\" of %s is left out: no plain name of a "
+				"variable",
+				given->name, policy->env_file);
+	}
+}
+
+bool policy_is_secret(const struct policy *policy, const char *name)
+{
+	for (size_t i = 0; i < policy->n_env_secrets; i++)
+		if (strcmp(policy->env_secrets[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+int policy_check_secrets(const struct policy *policy, char *const *caller_env, struct err *err)
+{
+	for (size_t i = 0; i < policy->n_env_secrets; i++) {
+		const struct env_secret *secret = &policy->env_secrets[i];
+
+		if (find_variable(caller_env, secret->name))
+			continue;
+		err_set(err, ERR_POLICY, "the secret %s is not in the environment", secret->name);
+		err_hint(err, "export it before the run, or leave the secret out");
+		return err_at(err, "%s", secret->where);
+	}
+	return 0;
+}
+
+/* Puts paths before a list with colons; an empty list would mean the working directory. */
+static void prepend(const struct env_prepend *prepend, struct strvec *out)
+{
+	const char *old = find_variable(strvec_argv(out), prepend->name);
+	char *list = xstrdup(old ? old : "");
+
+	for (size_t i = prepend->dirs.n; i-- > 0;) {
+		char *longer = xasprintf("%s%s%s", prepend->dirs.v[i], *list ? ":" : "", list);
+
+		free(list);
+		list = longer;
+	}
+	if (prepend->dirs.n)
+		set_variable(out, prepend->name, strlen(prepend->name), list);
+	free(list);
+}
+
 void policy_environment(const struct policy *policy, char *const *caller_env,
-	const struct policy_context *context, struct strvec *out, struct strvec *notes)
+	const struct policy_context *context, bool with_secrets, struct strvec *out,
+	struct strvec *notes)
 {
 	if (policy->env_base == ENV_MINIMAL)
 		set_minimal(out, caller_env, context);
+	set_given(policy, out, notes);
 	inherit(policy, caller_env, out, notes);
 	for (size_t i = 0; i < policy->n_env_set; i++)
 		set_variable(out, policy->env_set[i].name, strlen(policy->env_set[i].name),
 			policy->env_set[i].value);
+	for (size_t i = 0; i < policy->n_env_secrets; i++) {
+		const char *name = policy->env_secrets[i].name;
+		const char *value = with_secrets ? find_variable(caller_env, name) : NULL;
+
+		set_variable(out, name, strlen(name), value ? value : "");
+	}
+	/* An image's file need not have PATH; whoever asks for nothing gets nothing. */
+	if (policy->env_base != ENV_NONE && !find_variable(strvec_argv(out), "PATH"))
+		set_variable(out, "PATH", 4, DEFAULT_PATH);
+	for (size_t i = 0; i < policy->n_env_prepend; i++)
+		prepend(&policy->env_prepend[i], out);
 }

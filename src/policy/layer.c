@@ -786,12 +786,29 @@ static int read_identity(struct reader *r, const json *value, const struct json_
 
 static int read_env_base(struct reader *r, const json *value, const struct json_place *at)
 {
-	int word = read_word(r, value, at, (const char *const[]){"minimal", "none", NULL});
+	static const char *const words[] = {
+		[ENV_MINIMAL] = "minimal", [ENV_NONE] = "none", [ENV_FILE] = "file", NULL};
+	int word = read_word(r, value, at, words);
 
 	if (word < 0)
 		return -1;
-	r->layer->policy.env_base = word ? ENV_NONE : ENV_MINIMAL;
+	r->layer->policy.env_base = (enum env_base)word;
 	return set(r, SET_ENV_BASE, at);
+}
+
+static int read_env_file(struct reader *r, const json *value, const struct json_place *at)
+{
+	struct path_value path;
+
+	if (read_path_value(r, value, at, false, &path) < 0)
+		return -1;
+	free(path.spelled);
+	r->layer->policy.env_file = path.path;
+	if (!path.relative)
+		return set(r, SET_ENV_FILE, at);
+	fail(r, at, "\"%s\" depends on where the command is started", json_string(value));
+	return err_hint(
+		r->err, "write \"@policy/...\" for a file next to this policy, or a whole path");
 }
 
 static int read_inherited(struct reader *r, const json *value, const struct json_place *at)
@@ -813,6 +830,14 @@ static int read_inherit(struct reader *r, const json *value, const struct json_p
 	return read_list(r, value, at, read_inherited);
 }
 
+static int check_variable(struct reader *r, const char *name, const struct json_place *at)
+{
+	if (value_variable(name, strlen(name)))
+		return 0;
+	fail(r, at, "\"%s\" is no name of a variable", name);
+	return err_hint(r->err, "letters, digits and \"_\", no digit first");
+}
+
 static int read_env_set(struct reader *r, const json *value, const struct json_place *at)
 {
 	struct policy *p = &r->layer->policy;
@@ -822,11 +847,7 @@ static int read_env_set(struct reader *r, const json *value, const struct json_p
 		return -1;
 	for (const json *v = json_first(value); v; v = json_next(v)) {
 		here.key = json_key(v);
-		if (!value_variable(here.key, strlen(here.key))) {
-			fail(r, &here, "\"%s\" is no name of a variable", here.key);
-			return err_hint(r->err, "letters, digits and \"_\", no digit first");
-		}
-		if (expect(r, v, JSON_STRING, &here) < 0)
+		if (check_variable(r, here.key, &here) < 0 || expect(r, v, JSON_STRING, &here) < 0)
 			return -1;
 		p->env_set = xreallocarray(p->env_set, p->n_env_set + 1, sizeof(*p->env_set));
 		p->env_set[p->n_env_set++] =
@@ -835,12 +856,80 @@ static int read_env_set(struct reader *r, const json *value, const struct json_p
 	return 0;
 }
 
+static int read_secret(struct reader *r, const json *value, const struct json_place *at)
+{
+	struct policy *p = &r->layer->policy;
+	const char *name;
+
+	if (expect(r, value, JSON_STRING, at) < 0 || check_variable(r, json_string(value), at) < 0)
+		return -1;
+	name = json_string(value);
+	if (strcmp(name, "PATH") == 0) {
+		fail(r, at, "PATH cannot be a secret: messages say where a command was looked for");
+		return err_hint(r->err, "use \"inherit\" (--inherit PATH)");
+	}
+	p->env_secrets =
+		xreallocarray(p->env_secrets, p->n_env_secrets + 1, sizeof(*p->env_secrets));
+	p->env_secrets[p->n_env_secrets++] = (struct env_secret){xstrdup(name), where_text(r, at)};
+	return 0;
+}
+
+static int read_secrets(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_secret);
+}
+
+/* A path that can stand in a list with colons; of the variable that was read last. */
+static int read_prepended(struct reader *r, const json *value, const struct json_place *at)
+{
+	const struct policy *p = &r->layer->policy;
+	char *path;
+
+	if (read_sandbox_path(r, value, at, &path) < 0)
+		return -1;
+	strvec_take(&p->env_prepend[p->n_env_prepend - 1].dirs, path);
+	if (!strchr(path, ':'))
+		return 0;
+	fail(r, at, "%s has a colon, which would make two of it", path);
+	return err_hint(r->err, "name a path without a colon");
+}
+
+static int read_prepend(struct reader *r, const json *value, const struct json_place *at)
+{
+	struct policy *p = &r->layer->policy;
+	struct json_place here = {at, NULL, 0};
+
+	if (expect(r, value, JSON_OBJECT, at) < 0)
+		return -1;
+	for (const json *v = json_first(value); v; v = json_next(v)) {
+		here.key = json_key(v);
+		if (check_variable(r, here.key, &here) < 0)
+			return -1;
+		p->env_prepend = xreallocarray(
+			p->env_prepend, p->n_env_prepend + 1, sizeof(*p->env_prepend));
+		p->env_prepend[p->n_env_prepend++] =
+			(struct env_prepend){.name = xstrdup(here.key)};
+		if (read_list(r, v, &here, read_prepended) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int read_environment(struct reader *r, const json *value, const struct json_place *at)
 {
-	static const struct member members[] = {{"base", read_env_base}, {"inherit", read_inherit},
-		{"set", read_env_set}, {NULL, NULL}};
+	static const struct member members[] = {{"base", read_env_base}, {"file", read_env_file},
+		{"inherit", read_inherit}, {"set", read_env_set}, {"secrets", read_secrets},
+		{"prepend", read_prepend}, {NULL, NULL}};
+	const struct policy *p = &r->layer->policy;
 
-	return read_object(r, value, at, members);
+	if (read_object(r, value, at, members) < 0)
+		return -1;
+	if ((p->env_base == ENV_FILE) == (p->env_file != NULL))
+		return 0;
+	fail(r, at,
+		p->env_file ? "\"file\" without \"base\": \"file\""
+			    : "\"base\" is \"file\", and \"file\" names none");
+	return err_hint(r->err, "write {\"base\": \"file\", \"file\": \"/path\"}");
 }
 
 static int read_cwd(struct reader *r, const json *value, const struct json_place *at)

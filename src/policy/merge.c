@@ -361,6 +361,34 @@ static void set_variable(struct policy *p, const struct env_set *set)
 	p->env_set[i].value = xstrdup(set->value);
 }
 
+static void take_secret(struct policy *p, struct env_secret *secret)
+{
+	if (policy_is_secret(p, secret->name))
+		return;
+	p->env_secrets =
+		xreallocarray(p->env_secrets, p->n_env_secrets + 1, sizeof(*p->env_secrets));
+	p->env_secrets[p->n_env_secrets++] = *secret;
+	*secret = (struct env_secret){0};
+}
+
+/* What a later layer puts before a variable comes before what earlier ones do. */
+static void take_prepend(struct policy *p, struct env_prepend *prepend)
+{
+	size_t i = 0;
+
+	while (i < p->n_env_prepend && strcmp(p->env_prepend[i].name, prepend->name) != 0)
+		i++;
+	if (i == p->n_env_prepend) {
+		p->env_prepend =
+			xreallocarray(p->env_prepend, ++p->n_env_prepend, sizeof(*p->env_prepend));
+		p->env_prepend[i] = (struct env_prepend){.name = xstrdup(prepend->name)};
+	}
+	take_list(&prepend->dirs, &p->env_prepend[i].dirs);
+	strvec_clear(&p->env_prepend[i].dirs);
+	p->env_prepend[i].dirs = prepend->dirs;
+	prepend->dirs = (struct strvec){0};
+}
+
 static void merge_settings(struct merge *m, struct layer *layer)
 {
 	struct policy *p = m->policy, *new = &layer->policy;
@@ -376,6 +404,7 @@ static void merge_settings(struct merge *m, struct layer *layer)
 		p->dev = new->dev;
 	if (layer->where[SET_ENV_BASE])
 		p->env_base = new->env_base;
+	take_text(&p->env_file, &new->env_file);
 	if (layer->where[SET_NESTED_USERNS])
 		p->nested_userns = new->nested_userns;
 	if (layer->where[SET_STDIO])
@@ -387,6 +416,10 @@ static void merge_settings(struct merge *m, struct layer *layer)
 	take_list(&p->env_inherit, &new->env_inherit);
 	for (size_t i = 0; i < new->n_env_set; i++)
 		set_variable(p, &new->env_set[i]);
+	for (size_t i = 0; i < new->n_env_secrets; i++)
+		take_secret(p, &new->env_secrets[i]);
+	for (size_t i = 0; i < new->n_env_prepend; i++)
+		take_prepend(p, &new->env_prepend[i]);
 	for (size_t i = 0; i < N_SETTINGS; i++) {
 		take_text(&m->where[i], &layer->where[i]);
 		take_text(&m->final[i], &layer->final[i]);
@@ -531,6 +564,29 @@ static int protect_all_own(struct policy *p, const struct policy_context *contex
 	return 0;
 }
 
+/* A secret is what the caller has: nothing of the policy's may stand in its place or be put before
+ * it, where it would be printed with the rest. */
+static int check_secrets(const struct policy *p, struct err *err)
+{
+	for (size_t i = 0; i < p->n_env_secrets; i++) {
+		const struct env_secret *secret = &p->env_secrets[i];
+		const char *other = NULL;
+
+		for (size_t k = 0; k < p->n_env_set; k++)
+			if (strcmp(p->env_set[k].name, secret->name) == 0)
+				other = "\"set\" (--env)";
+		for (size_t k = 0; k < p->n_env_prepend; k++)
+			if (strcmp(p->env_prepend[k].name, secret->name) == 0)
+				other = "\"prepend\"";
+		if (!other)
+			continue;
+		err_set(err, ERR_POLICY, "%s is a secret, and %s changes it", secret->name, other);
+		err_hint(err, "leave one of the two out");
+		return err_at(err, "%s", secret->where);
+	}
+	return 0;
+}
+
 int merge_finish(struct merge *merge, const struct policy_context *context, struct err *err)
 {
 	struct policy *p = merge->policy;
@@ -543,6 +599,8 @@ int merge_finish(struct merge *merge, const struct policy_context *context, stru
 		err_hint(err, "leave one of the two out");
 		return err_at(err, "%s", merge->where[SET_NESTED_USERNS]);
 	}
+	if (check_secrets(p, err) < 0)
+		return -1;
 	if (p->n_rules > MERGE_MAX_RULES)
 		return err_set(err, ERR_POLICY, "more than %d rules in all policies together",
 			MERGE_MAX_RULES);

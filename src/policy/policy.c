@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 #include "base/path.h"
 #include "policy/builtin.h"
+#include "policy/file.h"
 #include "policy/merge.h"
 #include "policy/value.h"
 
@@ -11,8 +12,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define MAX_EXTENDS 16
 #define MAX_BUILTINS 32
@@ -29,16 +28,33 @@ char *origin_text(const struct origin *origin)
 	return xasprintf("%s%s%s", origin->file, *origin->pointer ? ": " : "", origin->pointer);
 }
 
+static void clear_variables(struct env_set *set, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(set[i].name);
+		free(set[i].value);
+	}
+	free(set);
+}
+
 void policy_clear(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->n_rules; i++)
 		rule_clear(&policy->rules[i]);
-	for (size_t i = 0; i < policy->n_env_set; i++) {
-		free(policy->env_set[i].name);
-		free(policy->env_set[i].value);
+	clear_variables(policy->env_given, policy->n_env_given);
+	clear_variables(policy->env_set, policy->n_env_set);
+	for (size_t i = 0; i < policy->n_env_secrets; i++) {
+		free(policy->env_secrets[i].name);
+		free(policy->env_secrets[i].where);
+	}
+	for (size_t i = 0; i < policy->n_env_prepend; i++) {
+		free(policy->env_prepend[i].name);
+		strvec_clear(&policy->env_prepend[i].dirs);
 	}
 	free(policy->rules);
-	free(policy->env_set);
+	free(policy->env_file);
+	free(policy->env_secrets);
+	free(policy->env_prepend);
 	free(policy->description);
 	free(policy->hostname);
 	free(policy->cwd);
@@ -101,25 +117,10 @@ static int read_policy_file(const char *path, struct found *out)
 {
 	CLEANUP_CLOSE int fd =
 		open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	ssize_t got = 1;
+	int error = fd < 0 ? -errno : file_read(fd, JSON_MAX_SIZE, &out->text, &out->len);
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -1;
-	if (!S_ISREG(st.st_mode)) {
-		errno = S_ISDIR(st.st_mode) ? EISDIR : ENODEV;
-		return -1;
-	}
-	if (st.st_size > JSON_MAX_SIZE) {
-		errno = EFBIG;
-		return -1;
-	}
-	out->text = xcalloc(JSON_MAX_SIZE + 1, 1);
-	while (out->len <= JSON_MAX_SIZE && got > 0) {
-		got = read(fd, out->text + out->len, JSON_MAX_SIZE + 1 - out->len);
-		out->len += got > 0 ? (size_t)got : 0;
-	}
-	return got < 0 ? -1 : 0;
+	errno = -error;
+	return error ? -1 : 0;
 }
 
 static int cannot_read(const char *path, struct err *err)
@@ -344,13 +345,36 @@ static int load(struct loader *l, const char *name, const char *dir, const struc
 	return rc;
 }
 
+/* Reads the variables of environment.file. */
+static int read_environment_file(struct policy *p, const char *where, struct err *err)
+{
+	CLEANUP_JSON json *variables = file_read_trusted(p->env_file, err);
+
+	if (!variables) {
+		if (!*err->at)
+			err_at(err, "%s", where);
+		return -1;
+	}
+	for (const json *v = json_first(variables); v; v = json_next(v)) {
+		p->env_given =
+			xreallocarray(p->env_given, p->n_env_given + 1, sizeof(*p->env_given));
+		p->env_given[p->n_env_given++] =
+			(struct env_set){xstrdup(json_key(v)), xstrdup(json_string(v))};
+	}
+	return 0;
+}
+
 /* Ends loading: the finished policy, or none after an error. */
 static int finish(struct loader *l, int rc)
 {
+	struct policy *p = l->merge.policy;
+
 	if (rc == 0)
 		rc = merge_finish(&l->merge, l->context, l->err);
+	if (rc == 0 && p->env_base == ENV_FILE)
+		rc = read_environment_file(p, l->merge.where[SET_ENV_FILE], l->err);
 	if (rc < 0)
-		policy_clear(l->merge.policy);
+		policy_clear(p);
 	merge_clear(&l->merge);
 	strvec_clear(&l->loaded);
 	return rc;

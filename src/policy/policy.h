@@ -6,7 +6,8 @@
  * append, scalars replace. What nobody sets takes the safest value: root deny, network none,
  * environment minimal, no capability, a /tmp of the sandbox's own.
  *
- * Everything here is text: no path of the host is looked at (only policy files are read).
+ * Everything here is text: no path of the host is looked at (only policy files are read, and the
+ * file of environment.file).
  */
 #ifndef SBX_POLICY_POLICY_H
 #define SBX_POLICY_POLICY_H
@@ -91,13 +92,24 @@ struct rule {
 enum network { NETWORK_NONE, NETWORK_HOST };
 enum proc_mode { PROC_AUTO, PROC_FRESH, PROC_BIND, PROC_NONE };
 enum dev_mode { DEV_MINIMAL, DEV_NONE };
-enum env_base { ENV_MINIMAL, ENV_NONE };
+enum env_base { ENV_MINIMAL, ENV_NONE, ENV_FILE };
 /* How regular files reach the command as 0, 1 and 2. */
 enum stdio_mode { STDIO_PIPE, STDIO_DIRECT };
 
-/* NAME=VALUE of environment.set. */
+/* NAME=VALUE of environment.set, or of environment.file. */
 struct env_set {
 	char *name, *value;
+};
+
+/* A name of environment.secrets and the place where it was written ("FILE: POINTER"). */
+struct env_secret {
+	char *name, *where;
+};
+
+/* environment.prepend: what comes before the value of a variable that is a list with colons. */
+struct env_prepend {
+	char *name;
+	struct strvec dirs; /* normal sandbox paths without a colon */
 };
 
 /* The merged policy. Owned by the caller, who fills it with policy_load and ends it with
@@ -113,9 +125,16 @@ struct policy {
 	enum dev_mode dev;   /* NONE: there is no DEV rule */
 	char *hostname;      /* NULL = "sbx" */
 	enum env_base env_base;
+	char *env_file;           /* with ENV_FILE: a normal host path */
+	struct env_set *env_given; /* with ENV_FILE: what is in it; the names are not checked */
+	size_t n_env_given;
 	struct strvec env_inherit; /* names or PREFIX* */
 	struct env_set *env_set;
 	size_t n_env_set;
+	struct env_secret *env_secrets; /* none of them is set or prepended to as well */
+	size_t n_env_secrets;
+	struct env_prepend *env_prepend;
+	size_t n_env_prepend;
 	char *cwd;                   /* normal sandbox path; NULL = the caller's */
 	bool nested_userns;
 	struct strvec capabilities;  /* "CAP_..." names, checked */
@@ -158,11 +177,17 @@ bool policy_coexist(const struct rule *a, const struct rule *b);
  * literal paths says: 0, or -1 with ERR_POLICY and both places. */
 int policy_check_final(const struct rule *rule, const struct rule *final, struct err *err);
 
+/* Whether caller_env has all secrets: 0, or -1 with ERR_POLICY. */
+int policy_check_secrets(const struct policy *policy, char *const *caller_env, struct err *err);
+bool policy_is_secret(const struct policy *policy, const char *name);
+
 /* The command's environment, NAME=VALUE each, built from nothing: base, then inherit (from
- * caller_env, first of duplicates wins), then set. HOME comes from context. What was skipped and
- * why is appended to notes. */
+ * caller_env, first of duplicates wins), then set, then secrets, then prepend. HOME comes from
+ * context. Without with_secrets the values of secrets are empty. What was skipped and why is
+ * appended to notes. */
 void policy_environment(const struct policy *policy, char *const *caller_env,
-	const struct policy_context *context, struct strvec *out, struct strvec *notes);
+	const struct policy_context *context, bool with_secrets, struct strvec *out,
+	struct strvec *notes);
 
 /* The names of the built-in policies, NULL-terminated, and the text of one (NULL = no such
  * name). */

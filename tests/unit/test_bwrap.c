@@ -26,13 +26,14 @@ static void quote(const char *word, const char *want)
 	is_str(back, word, "bash reads it back: %s", want);
 }
 
-static char *printed(const struct bwrap_words *words, char *const *command)
+static char *printed(
+	const struct bwrap_words *words, const struct policy *policy, char *const *command)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	bwrap_print(out, words, command);
+	bwrap_print(out, words, policy, command);
 	fclose(out);
 	return text;
 }
@@ -74,7 +75,7 @@ static void spell_every_kind(void)
 	for (size_t i = 0; i < plan.n; i++)
 		ops[i].why = &rule;
 	is_int(bwrap_spell(&words, &plan, &policy, &options, 2, &err), 0, "spelled");
-	text = printed(&words, command);
+	text = printed(&words, &policy, command);
 	is_str(text,
 		"--unshare-user \\\n--unshare-pid \\\n--unshare-ipc \\\n--unshare-uts \\\n"
 		"--unshare-cgroup-try \\\n--unshare-net \\\n--die-with-parent \\\n--hostname sbx "
@@ -94,6 +95,27 @@ static void spell_every_kind(void)
 		"every kind of op and option");
 	bwrap_words_clear(&words);
 	strvec_clear(&env);
+}
+
+/* The value of a secret comes from the shell, and the shell refuses when it has none. */
+static void hide_secrets(void)
+{
+	struct plan plan = {.cwd = (char[]){"/"}};
+	struct env_secret secret = {.name = (char[]){"TOKEN"}};
+	struct policy policy = {.env_secrets = &secret, .n_env_secrets = 1};
+	CLEANUP_STRVEC struct strvec env = {0};
+	struct bwrap_options options = {.env = &env};
+	struct bwrap_words words;
+	CLEANUP_FREE char *text = NULL;
+	struct err err;
+
+	strvec_pushl(&env, "TOKEN=s3cret", "TOKEN_2=plain", NULL);
+	is_int(bwrap_spell(&words, &plan, &policy, &options, 0, &err), 0, "spelled");
+	text = printed(&words, &policy, (char *[]){NULL});
+	ok(strstr(text, "--setenv TOKEN \"${TOKEN?}\" \\\n--setenv TOKEN_2 plain \\\n") != NULL &&
+			!strstr(text, "s3cret"),
+		"the value of a secret is not printed");
+	bwrap_words_clear(&words);
 }
 
 static void refuse_too_many_words(void)
@@ -327,6 +349,7 @@ int main(void)
 	quote("-dash", "-dash");
 	quote("~", "'~'");
 	spell_every_kind();
+	hide_secrets();
 	refuse_too_many_words();
 	parse_versions();
 	for (size_t i = 0; i < sizeof(fits) / sizeof(*fits); i++)

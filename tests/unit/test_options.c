@@ -56,6 +56,7 @@ static const struct good good[] = {
 	{"--env A=1 --env B== --env A=2",
 		DOC("\"environment\":{\"set\":{\"B\":\"=\",\"A\":\"2\"}}")},
 	{"--inherit LC_*", DOC("\"environment\":{\"inherit\":[\"LC_*\"]}")},
+	{"--secret A --secret B", DOC("\"environment\":{\"secrets\":[\"A\",\"B\"]}")},
 	{"--chdir /w", DOC("\"process\":{\"cwd\":\"/w\"}")},
 	{"--hostname h", DOC("\"identity\":{\"hostname\":\"h\"}")},
 	{"--timeout 500ms", DOC("\"limits\":{\"wall\":\"500ms\"}")},
@@ -278,9 +279,9 @@ static void test_help(void)
 		"sbx-exec [options]", "--report FILE|fd:N", "--pass-fd N"};
 	static const char *const both[] = {"-p, --policy NAME|FILE", "--read PATH", "--write PATH",
 		"--deny PATH", "--bind FROM:AT[:ro|:rw]", "--tmpfs AT[:SIZE]", "--device PATH",
-		"--proc MODE", "--net MODE", "--env NAME=VALUE", "--inherit NAME", "--chdir DIR",
-		"--hostname NAME", "--timeout TIME", "--bwrap PATH", "--help", "--version",
-		"\nPolicy\n"};
+		"--proc MODE", "--net MODE", "--env NAME=VALUE", "--inherit NAME", "--secret NAME",
+		"--chdir DIR", "--hostname NAME", "--timeout TIME", "--bwrap PATH", "--help",
+		"--version", "\nPolicy\n"};
 	int rc_plan, rc_exec, rc;
 	CLEANUP_FREE char *p = help(TOOL_PLAN, "--help", &rc_plan),
 			  *e = help(TOOL_EXEC, "-h x", &rc_exec);

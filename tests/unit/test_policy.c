@@ -77,6 +77,10 @@ static char *dump(const struct policy *p, bool defaults)
 	print_list(out, "inherit", &p->env_inherit);
 	for (size_t i = 0; i < p->n_env_set; i++)
 		fprintf(out, "set %s=%s\n", p->env_set[i].name, p->env_set[i].value);
+	for (size_t i = 0; i < p->n_env_secrets; i++)
+		fprintf(out, "secret %s\n", p->env_secrets[i].name);
+	for (size_t i = 0; i < p->n_env_prepend; i++)
+		print_list(out, p->env_prepend[i].name, &p->env_prepend[i].dirs);
 	if (p->cwd)
 		fprintf(out, "cwd %s\n", p->cwd);
 	if (p->nested_userns)
@@ -213,6 +217,10 @@ static const struct good good[] = {
 		"\"environment\": {\"base\": \"none\", \"inherit\": [\"A\", \"LC_*\", \"A\"],"
 		"\"set\": {\"B\": \"x=y\", \"C\": \"\"}}",
 		"env none\ninherit A\ninherit LC_*\nset B=x=y\nset C=\n"},
+	{"secrets", "\"environment\": {\"secrets\": [\"T\", \"_k1\", \"T\"]}",
+		"secret T\nsecret _k1\n"},
+	{"prepend", "\"environment\": {\"prepend\": {\"PATH\": [\"/a/\", \"~/b\"], \"L\": []}}",
+		"PATH /a\nPATH /home/u/b\n"},
 	{"process",
 		"\"process\": {\"cwd\": \"./\", \"nested_userns\": true, \"stdio\": \"direct\"}",
 		"cwd /home/u/src/p\nnested\ndirect\n"},
@@ -291,8 +299,6 @@ static const struct bad bad[] = {
 		"unknown key", ""},
 	{"a later key: memory", "\"limits\": {\"memory\": 1}", "p: /limits/memory", "unknown key",
 		"\"wall\""},
-	{"a later key: secrets", "\"environment\": {\"secrets\": []}", "p: /environment/secrets",
-		"unknown key", ""},
 	{"missing of a grant", FS("\"write\": [{\"path\": \"/a\", \"missing\": \"watch\"}]"),
 		"p: /filesystem/write/0/missing", "unknown key", ""},
 	{"a treatment that is none", FS("\"deny\": [{\"path\": \"/a\", \"missing\": \"stub\"}]"),
@@ -434,7 +440,7 @@ static const struct bad bad[] = {
 		""},
 	{"an unknown network", "\"network\": \"doors\"", "p: /network", "\"none\" or \"host\"", ""},
 	{"an unknown base", "\"environment\": {\"base\": \"all\"}", "p: /environment/base",
-		"\"minimal\" or", ""},
+		"\"minimal\", \"none\" or \"file\"", ""},
 	{"an unknown stdio", "\"process\": {\"stdio\": \"tty\"}", "p: /process/stdio",
 		"\"pipe\" or \"direct\"", ""},
 	{"an unknown final", "\"final\": [\"network\", \"x\"]", "p: /final/1",
@@ -503,6 +509,38 @@ static const struct bad bad[] = {
 		"p: /environment/set/A=B", "no name of a variable", ""},
 	{"a variable with a digit first", "\"environment\": {\"set\": {\"1A\": \"\"}}",
 		"p: /environment/set/1A", "no name of a variable", ""},
+	{"secrets that are no list", "\"environment\": {\"secrets\": \"T\"}",
+		"p: /environment/secrets", "must be an array", ""},
+	{"a secret that is a pattern", "\"environment\": {\"secrets\": [\"T*\"]}",
+		"p: /environment/secrets/0", "no name of a variable", ""},
+	{"PATH as a secret", "\"environment\": {\"secrets\": [\"A\", \"PATH\"]}",
+		"p: /environment/secrets/1", "PATH cannot be a secret", "inherit"},
+	{"a secret that is set",
+		"\"environment\": {\"secrets\": [\"A\", \"T\"], \"set\": {\"T\": \"v4lue\"}}",
+		"p: /environment/secrets/1", "T is a secret, and \"set\" (--env) changes it", ""},
+	{"a secret that is prepended to",
+		"\"environment\": {\"secrets\": [\"T\"], \"prepend\": {\"T\": [\"/a\"]}}",
+		"p: /environment/secrets/0", "T is a secret, and \"prepend\" changes it", ""},
+	{"prepend that is no object", "\"environment\": {\"prepend\": [\"/a\"]}",
+		"p: /environment/prepend", "must be an object", ""},
+	{"prepend to no variable", "\"environment\": {\"prepend\": {\"A-B\": [\"/a\"]}}",
+		"p: /environment/prepend/A-B", "no name of a variable", ""},
+	{"a colon in prepend", "\"environment\": {\"prepend\": {\"A\": [\"/a\", \"/b:/c\"]}}",
+		"p: /environment/prepend/A/1", "has a colon", ""},
+	{"a relative path in prepend", "\"environment\": {\"prepend\": {\"A\": [\"a\"]}}",
+		"p: /environment/prepend/A/0", "no path", ""},
+	{"a base file without a name", "\"environment\": {\"base\": \"file\"}", "p: /environment",
+		"\"file\" names none", "\"base\": \"file\""},
+	{"a file without the base", "\"environment\": {\"file\": \"/e\"}", "p: /environment",
+		"without \"base\"", "\"base\": \"file\""},
+	{"a file with another base", "\"environment\": {\"base\": \"none\", \"file\": \"/e\"}",
+		"p: /environment", "without \"base\"", ""},
+	{"a file in the working directory",
+		"\"environment\": {\"base\": \"file\", \"file\": \"./e\"}", "p: /environment/file",
+		"where the command is started", "@policy"},
+	{"a file that is not there",
+		"\"environment\": {\"base\": \"file\", \"file\": \"/nonexistent/e\"}",
+		"p: /environment/file", "cannot read /nonexistent/e: No such file", ""},
 	{"an empty variable", "\"environment\": {\"set\": {\"\": \"\"}}", "p: /environment/set/",
 		"no name of a variable", ""},
 	{"a capability in small letters", "\"process\": {\"capabilities\": [\"cap_kill\"]}",
@@ -823,7 +861,8 @@ static void write_policies(void)
 {
 	write_policy("base.json",
 		"\"description\": \"base\", \"network\": \"host\", "
-		"\"environment\": {\"inherit\": [\"A\"], \"set\": {\"X\": \"1\", \"Y\": \"1\"}}, "
+		"\"environment\": {\"inherit\": [\"A\"], \"set\": {\"X\": \"1\", \"Y\": \"1\"}, "
+		"\"secrets\": [\"S\"], \"prepend\": {\"L\": [\"/b1\", \"/b2\"]}}, "
 		"\"process\": {\"cwd\": \"/b\", \"capabilities\": [\"CAP_KILL\"]}, \"limits\": "
 		"{\"wall\": 60}, " FS("\"root\": \"read\", \"read\": [\"/a\", {\"path\": \"/n1\", "
 				      "\"name\": \"n\"}], "
@@ -861,7 +900,8 @@ static void write_policies(void)
 
 #define BASE "\"extends\": [\"@policy/base.json\"]"
 #define PATTERNS "\"extends\": [\"@policy/patterns.json\"]"
-#define BASE_SETTINGS "inherit A\nset X=1\nset Y=1\ncwd /b\ncap CAP_KILL\nwall 60000\n"
+#define BASE_SETTINGS                                                                              \
+	"inherit A\nset X=1\nset Y=1\nsecret S\nL /b1\nL /b2\ncwd /b\ncap CAP_KILL\nwall 60000\n"
 
 static const struct good layered[] = {
 	{"a base alone", BASE,
@@ -886,10 +926,12 @@ static const struct good layered[] = {
 		"mount read at=/d path=/y\nnetwork host\n" BASE_SETTINGS},
 	{"lists append, settings are replaced",
 		BASE ", \"off\": [\"n\"], \"environment\": {\"inherit\": [\"B\"],"
-		     "\"set\": {\"X\": \"2\", \"Z\": \"3\"}}, \"process\": {\"cwd\": \"/c\","
+		     "\"set\": {\"X\": \"2\", \"Z\": \"3\"}, \"secrets\": [\"S\"],"
+		     "\"prepend\": {\"L\": [\"/n\", \"/b2\"]}}, \"process\": {\"cwd\": \"/c\","
 		     "\"capabilities\": [\"CAP_CHOWN\", \"CAP_KILL\"]}, \"limits\": {\"wall\": 90}",
 		"root read path=/\npath read path=/a\npath deny path=/d\nmount read at=/m path=/x\n"
-		"network host\ninherit A\ninherit B\nset X=2\nset Y=1\nset Z=3\ncwd /c\ncap "
+		"network host\ninherit A\ninherit B\nset X=2\nset Y=1\nset Z=3\nsecret S\n"
+		"L /n\nL /b2\nL /b1\ncwd /c\ncap "
 		"CAP_KILL\n"
 		"cap CAP_CHOWN\nwall 90000\n"},
 	{"a policy reached twice is there once, first",

@@ -1,0 +1,85 @@
+# The command's variables: an image's file, secrets that nothing prints, directories that are usable inside.
+use strict;
+use warnings;
+use FindBin;
+use Test::More;
+BEGIN { require "$FindBin::Bin/run-lib.pl" }
+our ($top, $PLAN, $EXEC);
+
+my $value = 'v4lue of $a "secret"';
+
+# All that a program says, its report included, has nothing of the value.
+sub says_nothing {
+	my ($who, $name, $got, $report) = @_;
+	unlike("$got->{out}$got->{err}" . JSON::PP->new->encode($report // {}), qr/v4lue/, "$who->{name}: $name says nothing of the value");
+}
+
+sub secrets {
+	my ($who) = @_;
+	my $env = {TOKEN => $value};
+	my ($got, $report) = reported($who, [qw(--secret TOKEN -- sh -c), 'printf %s "$TOKEN"'], env => $env);
+	is($got->{out}, $value, "$who->{name}: a secret reaches the command");
+	says_nothing($who, 'a report', {out => '', err => $got->{err}}, $report);
+
+	($got, $report) = reported($who, [qw(--secret TOKEN -- true)]);
+	is($got->{code}, 125, "$who->{name}: a missing secret is refused");
+	like($got->{err}, qr/^sbx-exec: command line: --secret TOKEN: the secret TOKEN is not in the environment\nsbx-exec: hint: /,
+		"$who->{name}: and named");
+	is("$report->{phase} $report->{outcome}", 'policy refused', "$who->{name}: before anything is done");
+
+	my @plan = ($PLAN, '--secret', 'TOKEN', '--secret', 'SSH_AUTH_SOCK', '--inherit', 'T*', '--inherit', 'SSH*');
+	my $both = {%$env, SSH_AUTH_SOCK => '/v4lue'};
+	for my $output ([], ['--print'], ['-0'], ['--json'], ['--check'], ['--json', '--rules'], ['--explain', '/usr']) {
+		$got = run($who, [@plan, @$output], env => $both);
+		says_nothing($who, "sbx-plan @$output", $got);
+		is($got->{code}, "@$output" eq '-0' ? 125 : 0, "$who->{name}: sbx-plan @$output ends as it should");
+	}
+	like(run($who, [@plan, '-0'], env => $both)->{err}, qr/the value of the secret TOKEN\n.*hint: use --print/, "$who->{name}: -0 is refused");
+	my $note = qr/the value of the secret TOKEN is not printed/;
+	like(run($who, [@plan, '--json'], env => $both)->{out}, $note, "$who->{name}: --json says that it lacks the value");
+	$got = run($who, [$PLAN, qw(--secret TOKEN --print -- sh -c), 'printf %s "$TOKEN"'], env => $env);
+	like($got->{err}, $note, "$who->{name}: --print says so too");
+	my $pasted = "bwrap $got->{out}";
+	is(run($who, ['bash', '-c', $pasted], env => $env)->{out}, $value, "$who->{name}: its text takes the value from the shell");
+	isnt(run($who, ['bash', '-c', $pasted])->{code}, 0, "$who->{name}: and does not run without");
+	is(run($who, [$PLAN, '--secret', 'TOKEN'])->{code}, 125, "$who->{name}: sbx-plan refuses a missing secret as well");
+	says_nothing($who, 'a command that is not found',
+		reported($who, [qw(--secret TOKEN -- nosuchcommand)], env => $env));
+	says_nothing($who, 'a secret that is too long',
+		reported($who, [qw(--secret TOKEN -- true)], env => {TOKEN => $value . 'x' x (32 * 4096)}));
+}
+
+sub image {
+	my ($who) = @_;
+	my $file = put($who, "$who->{home}/env.json", '{"PATH": "/opt/tool/bin:/usr/bin:/bin", "LANG": "C", "npm.x": "1", "TMPDIR": "/image/tmp"}');
+	my $policy = put($who, "$who->{home}/image-policy.json", '{"sbx": 1, "extends": ["default"], "environment":
+		{"base": "file", "file": "@policy/env.json", "prepend": {"PATH": ["/usr/games"]}}}');
+	my ($got, $report) = reported($who, ['-p', $policy, '--', 'env']);
+	is(join(' ', grep { !/^PWD=/ } sort split /\n/, $got->{out}), 'LANG=C PATH=/usr/games:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin TMPDIR=/tmp',
+		"$who->{name}: an image's variables");
+	like("@{$report->{notes}}", qr/"npm\.x" of \Q$file\E is left out.*TMPDIR is \/image\/tmp, not in the sandbox: it is set to \/tmp/,
+		"$who->{name}: with notes");
+	chmod 0666, $file;
+	($got, $report) = reported($who, ['-p', $policy, '--', 'env']);
+	is("$got->{code} $report->{phase}", '125 policy', "$who->{name}: which others could have written is refused");
+}
+
+sub directories {
+	my ($who) = @_;
+	my $env = {TMPDIR => "$who->{home}/project"};
+	my $temp = 'd=$(mktemp -d) && rmdir $d && echo ${d%/*}';
+	is(inside($who, [qw(--inherit TMPDIR)], $temp, env => $env), "/tmp\n", "$who->{name}: a TMPDIR that cannot be written becomes /tmp");
+	is(inside($who, [qw(-p workspace --inherit TMPDIR)], $temp, env => $env), "$who->{home}/project\n", "$who->{name}: one that can stays");
+	my ($got, $report) = reported($who, ['--deny', $who->{home}, '--chdir', '/', '--env', "TMPDIR=$who->{home}", '--', 'sh', '-c', 'echo $TMPDIR']);
+	is($got->{out}, "$who->{home}\n", "$who->{name}: and so does one that is set");
+	like("@{$report->{notes}}", qr/$_ is \Q$who->{home}\E, denied in the sandbox/, "$who->{name}: with a note of $_") for qw(TMPDIR HOME);
+	($got, $report) = reported($who, ['-p', 'workspace', '--', 'true']);
+	unlike("@{$report->{notes}}", qr/environment: /, "$who->{name}: nothing is noted where all is there");
+}
+
+for my $who (callers()) {
+	secrets($who);
+	image($who);
+	directories($who);
+}
+done_testing();
