@@ -972,8 +972,13 @@ static int place_rule(
 	struct place *place = place_at(m->root, at);
 	CLEANUP_FREE char *where = NULL;
 
-	if (set_place(place, shows[rule->kind], rule->access, t->path, rule))
+	if (set_place(place, shows[rule->kind], rule->access, t->path, rule)) {
+		if (rule->scratch) {
+			kid(place, SCRATCH_HOME, strlen(SCRATCH_HOME))->made = true;
+			kid(place, SCRATCH_TMP, strlen(SCRATCH_TMP))->made = true;
+		}
 		return 0;
+	}
 	where = origin_text(&place->why->origin);
 	err_set(m->err, ERR_PLAN, "%s: two rules stand at one place (the other: %s)", at, where);
 	err_hint(m->err, "drop one of them, or put it elsewhere");
@@ -1053,7 +1058,7 @@ static int place_rules(struct maker *m)
 
 static void look_below(struct place *place)
 {
-	place->visible = place->show != SHOW_WAY && place->show != SHOW_NOTHING;
+	place->visible = place->show == SHOW_WAY ? place->made : place->show != SHOW_NOTHING;
 	place->enforced = place->show == SHOW_NOTHING && place->why->missing == MISSING_ENFORCE;
 	for (size_t i = 0; i < place->n_kids; i++) {
 		const struct place *below = place->kids[i];

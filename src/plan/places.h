@@ -34,6 +34,7 @@ struct place {
 	const struct rule *why; /* NULL for WAY */
 	struct place **kids;    /* sorted by name */
 	size_t n_kids, alloc_kids;
+	bool made;       /* WAY: a directory of the command's own is here in any case */
 	bool visible;    /* it or something below it shows something */
 	bool enforced;   /* it or something below it is denied and must not appear when missing */
 	bool held_below; /* something strictly below keeps its name: a host object that is shown

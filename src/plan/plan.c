@@ -266,8 +266,10 @@ static int emit_way(struct planner *p, const struct place *place, const struct u
 		return 0;
 	if (!under->scaffold)
 		return emit_kids(p, place, false, under->host, under->access, under->why);
-	add_op(p, OP_DIR, NULL, place->path, under->why)->mode =
-		under->access == ACCESS_DENY ? 0555 : 0755;
+	add_op(p, OP_DIR, NULL, place->path, under->why)->mode = place->made ? 0700
+								 : under->access == ACCESS_DENY
+									 ? 0555
+									 : 0755;
 	return emit_kids(p, place, true, NULL, under->access, under->why);
 }
 
@@ -352,7 +354,7 @@ static int emit_tmpfs(struct planner *p, const struct place *place, const struct
 	} else {
 		struct op *op = add_op(p, OP_TMPFS, NULL, place->path, rule);
 
-		op->mode = 01777;
+		op->mode = rule->scratch ? 0700 : 01777;
 		op->size = rule->size ? rule->size : TMPFS_DEFAULT_SIZE;
 	}
 	return emit_kids(p, place, true, NULL, rule->access, rule);

@@ -52,6 +52,9 @@ static const char *const machine_parts[] = {
 	"/proc/sysrq-trigger",
 };
 
+/* The directories that the command finds in its scratch. */
+static const char *const scratch_dirs[] = {"/home", "/tmp"};
+
 /* What a rule comes to on this host. */
 struct claim {
 	const struct rule *rule;
@@ -102,6 +105,7 @@ struct want {
 		WANT_HOST, /* the host object */
 		WANT_LINK, /* the link of that name on the host, or nothing */
 		WANT_TMPFS,
+		WANT_DIR, /* a directory in scratch for the command's user alone */
 		WANT_DATA,
 		WANT_PROC,
 		WANT_DEV,
@@ -1819,6 +1823,11 @@ static void add_places(const struct proof *pr)
 			place_get(&pr->view, c->links.v[j])->link = true;
 		if (c->rule->kind == RULE_MOUNT && !c->off)
 			add_images(pr, c);
+		for (size_t j = 0; c->rule->scratch && j < 2; j++) {
+			CLEANUP_FREE char *dir = graft(c->stands->path, scratch_dirs[j]);
+
+			place_get(&pr->view, dir);
+		}
 	}
 	for (size_t i = 0; i < sizeof(machine_parts) / sizeof(*machine_parts); i++)
 		place_get(&pr->view, machine_parts[i]);
@@ -1894,6 +1903,12 @@ static const struct place *decider(const struct place *place)
 	return place;
 }
 
+static bool is_scratch_dir(const struct rule *rule, const char *rest)
+{
+	return rule->scratch &&
+	       (strcmp(rest, scratch_dirs[0]) == 0 || strcmp(rest, scratch_dirs[1]) == 0);
+}
+
 /* By the deepest rule; of two at one place the one with a place of its own shows. */
 static void want_by_rule(const struct proof *pr, const struct place *place, struct want *w)
 {
@@ -1914,7 +1929,9 @@ static void want_by_rule(const struct proof *pr, const struct place *place, stru
 		want_mount(pr, c, rest, w);
 		return;
 	case RULE_TMPFS:
-		w->shows = *rest ? WANT_NOTHING : WANT_TMPFS;
+		w->shows = !*rest                          ? WANT_TMPFS
+			   : is_scratch_dir(c->rule, rest) ? WANT_DIR
+							   : WANT_NOTHING;
 		return;
 	case RULE_FILE:
 		w->access = ACCESS_READ;
@@ -2072,6 +2089,8 @@ static bool is_tmpfs_of(const struct op *op, const struct rule *rule)
 		return false;
 	if (rule->kind == RULE_DEV)
 		return op->mode == 01777;
+	if (rule->scratch && (op->mode != 0700 || op->size == 0))
+		return false;
 	return rule->size == 0 || op->size == rule->size;
 }
 
@@ -2084,6 +2103,9 @@ static int check_own(const struct proof *pr, const struct place *place, const st
 	switch (w->shows) {
 	case WANT_TMPFS:
 		held = s->exact && is_tmpfs_of(op, w->rule);
+		break;
+	case WANT_DIR:
+		held = s->exact && op->kind == OP_DIR && op->mode == 0700;
 		break;
 	case WANT_DATA:
 		held = s->exact && op->kind == OP_FILE && op->data_len == w->rule->text_len &&

@@ -2,6 +2,7 @@
 #include "policy/value.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -113,6 +114,21 @@ static void set_given(const struct policy *policy, struct strvec *out, struct st
 	}
 }
 
+static void set_scratch(const struct policy *policy, struct strvec *out)
+{
+	for (size_t i = 0; i < policy->n_rules; i++) {
+		const struct rule *rule = &policy->rules[i];
+
+		if (rule->scratch) {
+			CLEANUP_FREE char *home = path_join(rule->at, SCRATCH_HOME);
+			CLEANUP_FREE char *tmp = path_join(rule->at, SCRATCH_TMP);
+
+			set_variable(out, "HOME", 4, home);
+			set_variable(out, "TMPDIR", 6, tmp);
+		}
+	}
+}
+
 bool policy_is_secret(const struct policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->n_env_secrets; i++)
@@ -160,6 +176,7 @@ void policy_environment(const struct policy *policy, char *const *caller_env,
 		set_minimal(out, caller_env, context);
 	set_given(policy, out, notes);
 	inherit(policy, caller_env, out, notes);
+	set_scratch(policy, out);
 	for (size_t i = 0; i < policy->n_env_set; i++)
 		set_variable(out, policy->env_set[i].name, strlen(policy->env_set[i].name),
 			policy->env_set[i].value);

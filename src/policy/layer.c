@@ -491,7 +491,7 @@ static int check_place(struct reader *r, const struct json_place *at)
 static int missing(struct reader *r, const struct json_place *at, const char *key)
 {
 	fail(r, at, "the key \"%s\" is missing", key);
-	return err_hint(r->err, "a rule that is an object needs it");
+	return err_hint(r->err, "an object like this one needs it");
 }
 
 #define PATH_MEMBERS                                                                               \
@@ -1018,6 +1018,21 @@ static int read_limits(struct reader *r, const json *value, const struct json_pl
 	return read_object(r, value, at, members);
 }
 
+static int read_scratch(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"at", read_at}, {"size", read_size},
+		{"why", read_why}, {"name", read_name}, {NULL, NULL}};
+
+	if (new_rule(r, RULE_TMPFS, ACCESS_WRITE, at) < 0)
+		return -1;
+	r->rule->scratch = true;
+	if (read_object(r, value, at, members) < 0)
+		return -1;
+	if (!r->rule->at)
+		return missing(r, at, "at");
+	return check_place(r, at) < 0 ? -1 : set(r, SET_SCRATCH, at);
+}
+
 static int read_required(struct reader *r, const json *value, const struct json_place *at)
 {
 	if (read_word(r, value, at, (const char *const[]){"protect", NULL}) < 0)
@@ -1036,10 +1051,10 @@ int layer_read(struct layer *layer, const json *document, const struct layer_sou
 {
 	static const struct member members[] = {{"sbx", read_version}, {"$schema", read_schema},
 		{"description", read_description}, {"extends", read_extends}, {"off", read_off},
-		{"final", read_final}, {"filesystem", read_filesystem}, {"network", read_network},
-		{"identity", read_identity}, {"environment", read_environment},
-		{"process", read_process}, {"limits", read_limits}, {"require", read_require},
-		{NULL, NULL}};
+		{"final", read_final}, {"filesystem", read_filesystem}, {"scratch", read_scratch},
+		{"network", read_network}, {"identity", read_identity},
+		{"environment", read_environment}, {"process", read_process},
+		{"limits", read_limits}, {"require", read_require}, {NULL, NULL}};
 	struct reader r = {layer, source, context, NULL, err};
 
 	layer->file = source->file;

@@ -53,8 +53,8 @@ static bool same_meaning(const struct rule *a, const struct rule *b)
 {
 	if (a->kind != b->kind || a->access != b->access || a->mask != b->mask ||
 		a->missing != b->missing || a->type != b->type || a->size != b->size ||
-		a->optional != b->optional || a->follow != b->follow || a->final != b->final ||
-		a->grants.n != b->grants.n)
+		a->scratch != b->scratch || a->optional != b->optional || a->follow != b->follow ||
+		a->final != b->final || a->grants.n != b->grants.n)
 		return false;
 	for (size_t i = 0; i < a->grants.n; i++)
 		if (strcmp(a->grants.v[i], b->grants.v[i]) != 0)
@@ -289,6 +289,19 @@ static void add_rule(struct policy *p, struct rule *rule)
 	*rule = (struct rule){0};
 }
 
+/* There is one scratch: a later layer's takes the place of an earlier one's, wherever that is. */
+static void drop_scratch(struct policy *p)
+{
+	size_t kept = 0, n = p->n_rules;
+
+	for (size_t i = 0; i < n; i++)
+		if (p->rules[i].scratch)
+			rule_clear(&p->rules[i]);
+		else
+			p->rules[kept++] = p->rules[i];
+	p->n_rules = kept;
+}
+
 static int merge_rules(struct merge *m, struct policy *layer, const struct policy_context *context,
 	struct err *err)
 {
@@ -432,6 +445,8 @@ int merge_layer(struct merge *merge, struct layer *layer, const struct policy_co
 	for (size_t i = 0; i < layer->off.n; i++)
 		if (drop_named(merge, layer, i, err) < 0)
 			return -1;
+	if (layer->where[SET_SCRATCH])
+		drop_scratch(merge->policy);
 	if (check_final_settings(merge, layer, err) < 0 ||
 		merge_rules(merge, &layer->policy, context, err) < 0)
 		return -1;

@@ -37,6 +37,10 @@ enum rule_kind {
 	RULE_DEV,    /* filesystem.dev: at "/dev" */
 };
 
+/* What HOME and TMPDIR are in scratch. */
+#define SCRATCH_HOME "home"
+#define SCRATCH_TMP "tmp"
+
 /* How a denied file looks: open fails with EACCES, or it is empty and read-only. */
 enum mask { MASK_EACCES, MASK_EMPTY };
 
@@ -74,6 +78,8 @@ struct rule {
 	char *text;         /* FILE: contents (text_len bytes, also NUL-terminated); else NULL */
 	size_t text_len;
 	uint64_t size;      /* TMPFS: bytes; 0 = the default */
+	bool scratch;       /* TMPFS: for the command's user alone, with SCRATCH_HOME and
+			       SCRATCH_TMP made in it; one rule at most */
 	enum mask mask;     /* PATH with ACCESS_DENY */
 	enum missing missing; /* PATH with ACCESS_DENY or READ */
 	enum rule_type type; /* PATH: FILE is a regular file. Where the path leads to an object of
@@ -182,8 +188,8 @@ int policy_check_secrets(const struct policy *policy, char *const *caller_env, s
 bool policy_is_secret(const struct policy *policy, const char *name);
 
 /* The command's environment, NAME=VALUE each, built from nothing: base, then inherit (from
- * caller_env, first of duplicates wins), then set, then secrets, then prepend. HOME comes from
- * context. Without with_secrets the values of secrets are empty. What was skipped and why is
+ * caller_env, first of duplicates wins), then HOME and TMPDIR of scratch, then set, then secrets,
+ * then prepend. HOME of the base comes from context. Without with_secrets the values of secrets are empty. What was skipped and why is
  * appended to notes. */
 void policy_environment(const struct policy *policy, char *const *caller_env,
 	const struct policy_context *context, bool with_secrets, struct strvec *out,

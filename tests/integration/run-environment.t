@@ -77,9 +77,31 @@ sub directories {
 	unlike("@{$report->{notes}}", qr/environment: /, "$who->{name}: nothing is noted where all is there");
 }
 
+sub scratch {
+	my ($who) = @_;
+	my $before = listing($who->{home});
+	my $policy = sub { put($who, "$top/$who->{name}-scratch.json", qq({"sbx": 1, "extends": ["default"], "scratch": {"at": "$_[0]", "size": "1M"}})) };
+	my $env = {TMPDIR => '/var/tmp'};
+	my $look = 'echo $HOME $TMPDIR; stat -c "%a %u %F" /scratch ~ $TMPDIR; echo x > ~/made && mktemp >/dev/null && cat ~/*';
+	my $want = "/scratch/home /scratch/tmp\n" . "700 $who->{uid} directory\n" x 3 . "x\n";
+	is(inside($who, ['-p', $policy->('/scratch'), '--inherit', 'TMPDIR'], $look, env => $env), $want, "$who->{name}: scratch, with home and tmp in it") for 1, 2;
+	my ($got, $report) = reported($who, ['-p', $policy->('/scratch'), qw(-- sh -c), 'head -c 2097152 /dev/zero > ~/large']);
+	like($got->{err}, qr/No space left/, "$who->{name}: no more than its size");
+	unlike("@{$report->{notes}}", qr/environment: /, "$who->{name}: all is there");
+	is(inside($who, ['-p', $policy->('/scratch'), '--env', 'HOME=/usr'], 'echo $HOME'), "/usr\n", "$who->{name}: HOME can be set all the same");
+	is(inside($who, ['-p', $policy->('/var/cache/one/two')], 'echo x > ~/made && cat ~/made'), "x\n", "$who->{name}: scratch where the host has nothing");
+	is(inside($who, ['-p', $policy->('/tmp')], 'echo x > $TMPDIR/made && cat /tmp/tmp/made'), "x\n", "$who->{name}: scratch as /tmp");
+	is(inside($who, ['-p', $policy->('/scratch'), '--bind', "$who->{home}/project:/scratch/home/cache/of"], 'touch ~/cache/new && ls ~/cache/of; echo in'),
+		"in\n", "$who->{name}: a folder of the host's in scratch");
+	is(run($who, [$EXEC, '-p', $policy->("$who->{home}/project/new"), '--write', './', '--', 'true'])->{code}, 125,
+		"$who->{name}: it is not made in a folder of the host's");
+	is(listing($who->{home}), $before, "$who->{name}: nothing of it is left");
+}
+
 for my $who (callers()) {
 	secrets($who);
 	image($who);
 	directories($who);
+	scratch($who);
 }
 done_testing();

@@ -54,6 +54,37 @@ static void check(const char *what, const char *environment, char *const *caller
 	is_str(got, want, "%s", what);
 }
 
+/* The variables under a policy of that text. */
+static void check_policy(const char *what, const char *text, char *const *caller, const char *want)
+{
+	struct policy_context context = {.home = "/h", .cwd = "/w"};
+	CLEANUP_STRVEC struct strvec env = {0}, notes = {0};
+	CLEANUP_FREE char *got = xstrdup("");
+	struct policy policy;
+	struct err err = {0};
+
+	policy_load_text(&policy, text, strlen(text), "p", NULL, &context, &err);
+	policy_environment(&policy, caller, &context, true, &env, &notes);
+	policy_clear(&policy);
+	for (size_t i = 0; i < env.n; i++) {
+		char *longer = xasprintf("%s%s\n", got, env.v[i]);
+
+		free(got);
+		got = longer;
+	}
+	is_str(got, want, "%s", what);
+}
+
+static void test_scratch(void)
+{
+#define SCRATCH "{\"sbx\": 1, \"scratch\": {\"at\": \"/s\"}, \"environment\": {\"base\": \"none\", "
+	check_policy("scratch", SCRATCH "\"inherit\": [\"HOME\", \"T*\"]}}",
+		CALLER(S("TMPDIR=/t"), S("HOME=/x"), S("TZ=z")),
+		"TMPDIR=/s/tmp\nHOME=/s/home\nTZ=z\n");
+	check_policy("what is set is not scratch's", SCRATCH "\"set\": {\"HOME\": \"/x\"}}}",
+		CALLER(S("A=")), "HOME=/x\nTMPDIR=/s/tmp\n");
+}
+
 static void test_secrets(void)
 {
 	static const char policy_text[] =
@@ -239,6 +270,7 @@ int main(void)
 	check("prepend to the default PATH", "{\"prepend\": {\"PATH\": [\"/a\"]}}", none,
 		"PATH=/a:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
 		"HOME=/home/u\nLANG=C.UTF-8\nTERM=dumb\n");
+	test_scratch();
 	test_secrets();
 	if (!mkdtemp(folder)) {
 		perror(folder);

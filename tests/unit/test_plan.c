@@ -178,6 +178,7 @@ static char *some_pattern(const struct strvec *paths)
 
 struct random_rules {
 	struct strvec read, write, deny, mounts;
+	char *scratch; /* or NULL */
 	bool root_read;
 };
 
@@ -189,6 +190,7 @@ static void random_rules(
 	if (git_file)
 		strvec_pushf(&rules->write, "{\"path\": \"%s\", \"worktree\": true}", git_file);
 	rules->root_read = pick(2);
+	rules->scratch = pick(4) ? NULL : some_path(paths);
 	for (unsigned n = 1 + pick(7); n > 0; n--) {
 		unsigned kind = pick(10);
 		bool pattern = kind < 8 && pick(4) == 0;
@@ -214,10 +216,15 @@ static void random_rules(
 		} else {
 			CLEANUP_FREE char *from = some_path(paths);
 
+			CLEANUP_FREE char *in_scratch =
+				xasprintf("%s/home/a", rules->scratch ? rules->scratch : "");
+			bool scratch = rules->scratch && pick(2);
+
 			strvec_pushf(&rules->mounts,
 				"{\"at\": \"%s\", \"from\": \"%s\", \"access\": \"%s\", "
 				"\"optional\": true, \"follow\": %s}",
-				path, from, pick(2) ? "write" : "read", pick(2) ? "true" : "false");
+				scratch ? in_scratch : path, from, pick(2) ? "write" : "read",
+				pick(2) ? "true" : "false");
 		}
 	}
 }
@@ -236,9 +243,10 @@ static char *policy_text(const struct random_rules *rules, bool backwards)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	fprintf(out,
-		"{\"sbx\": 1, \"process\": {\"cwd\": \"/\"}, \"filesystem\": {\"root\": \"%s\"",
-		rules->root_read ? "read" : "deny");
+	fputs("{\"sbx\": 1, \"process\": {\"cwd\": \"/\"}, ", out);
+	if (rules->scratch)
+		fprintf(out, "\"scratch\": {\"at\": \"%s\"}, ", rules->scratch);
+	fprintf(out, "\"filesystem\": {\"root\": \"%s\"", rules->root_read ? "read" : "deny");
 	print_list(out, "read", &rules->read, backwards);
 	print_list(out, "write", &rules->write, backwards);
 	print_list(out, "deny", &rules->deny, backwards);
@@ -417,6 +425,7 @@ static void one_round(void)
 	strvec_clear(&rules.write);
 	strvec_clear(&rules.deny);
 	strvec_clear(&rules.mounts);
+	free(rules.scratch);
 }
 
 /* What the command of an earlier run would like to see, and things to stumble over. */

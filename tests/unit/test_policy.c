@@ -40,6 +40,7 @@ static void print_rule(FILE *out, const struct rule *r)
 		fprintf(out, " text=%s/%zu", r->text, r->text_len);
 	if (r->size)
 		fprintf(out, " size=%llu", (unsigned long long)r->size);
+	fputs(r->scratch ? " scratch" : "", out);
 	fputs(r->mask == MASK_EMPTY ? " empty" : "", out);
 	fputs(r->type == TYPE_FILE ? " file" : r->type == TYPE_DIRECTORY ? " directory" : "", out);
 	fputs(r->optional ? " optional" : "", out);
@@ -217,6 +218,9 @@ static const struct good good[] = {
 		"\"environment\": {\"base\": \"none\", \"inherit\": [\"A\", \"LC_*\", \"A\"],"
 		"\"set\": {\"B\": \"x=y\", \"C\": \"\"}}",
 		"env none\ninherit A\ninherit LC_*\nset B=x=y\nset C=\n"},
+	{"scratch",
+		"\"scratch\": {\"at\": \"/s/\", \"size\": \"1G\", \"why\": \"w\", \"name\": \"n\"}",
+		"tmpfs write at=/s name=n why=w size=1073741824 scratch\n"},
 	{"secrets", "\"environment\": {\"secrets\": [\"T\", \"_k1\", \"T\"]}",
 		"secret T\nsecret _k1\n"},
 	{"prepend", "\"environment\": {\"prepend\": {\"PATH\": [\"/a/\", \"~/b\"], \"L\": []}}",
@@ -509,6 +513,18 @@ static const struct bad bad[] = {
 		"p: /environment/set/A=B", "no name of a variable", ""},
 	{"a variable with a digit first", "\"environment\": {\"set\": {\"1A\": \"\"}}",
 		"p: /environment/set/1A", "no name of a variable", ""},
+	{"scratch that is a path", "\"scratch\": \"/s\"", "p: /scratch", "must be an object", ""},
+	{"scratch without a place", "\"scratch\": {\"size\": \"1G\"}", "p: /scratch",
+		"\"at\" is missing", ""},
+	{"scratch without a limit", "\"scratch\": {\"at\": \"/s\", \"size\": 0}",
+		"p: /scratch/size", "no size", ""},
+	{"scratch at the root", "\"scratch\": {\"at\": \"/\"}", "p: /scratch", "no rule can stand",
+		""},
+	{"scratch that is shared", "\"scratch\": {\"at\": \"/s\", \"access\": \"read\"}",
+		"p: /scratch/access", "unknown key", ""},
+	{"scratch and a tmpfs",
+		"\"scratch\": {\"at\": \"/s\"}, " FS("\"tmpfs\": [{\"at\": \"/s\"}]"),
+		"p: /filesystem/tmpfs/0", "(p: /scratch)", ""},
 	{"secrets that are no list", "\"environment\": {\"secrets\": \"T\"}",
 		"p: /environment/secrets", "must be an array", ""},
 	{"a secret that is a pattern", "\"environment\": {\"secrets\": [\"T*\"]}",
@@ -877,6 +893,7 @@ static void write_policies(void)
 					 "{\"path\": \"/f*\", \"final\": true}], "
 					 "\"deny\": [{\"path\": \"/q*\", \"name\": \"p\"}]"));
 	write_policy("[a]*.json", FS("\"read\": [\"/x*\"]"));
+	write_policy("scratch.json", "\"scratch\": {\"at\": \"/s\", \"size\": 1, \"name\": \"n\"}");
 	write_policy("open.json", "\"final\": [\"network\", \"limits\"]");
 	write_policy("holes.json",
 		FS("\"write\": [\"/d/open\", \"/e\"], \"deny\": [\"/d\", \"/e/closed\"]"));
@@ -988,6 +1005,11 @@ static const struct good layered[] = {
 			"\"write\": [{\"path\": \"/r/.git\", \"worktree\": true}]"),
 		"path deny path=/state name=f final grant=/state/s\npath read path=/r final\n"
 		"path write path=/r/.git worktree\nwall 60000\n"},
+	{"a later scratch is the only one",
+		"\"extends\": [\"@policy/scratch.json\"], \"scratch\": {\"at\": \"/t\"}",
+		"tmpfs write at=/t scratch\n"},
+	{"scratch is dropped by its name",
+		"\"extends\": [\"@policy/scratch.json\"], \"off\": [\"n\"]", ""},
 	{"a limit where a final one is open",
 		"\"extends\": [\"@policy/open.json\"], \"limits\": {\"wall\": 5}", "wall 5000\n"},
 };

@@ -10,6 +10,7 @@
 #include "lib/tap.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,11 @@ static void policy_rule(struct policy *policy, char **w, size_t n)
 		rule->kind = RULE_MOUNT;
 		rule->path = xstrdup(w[2]);
 		rule->at = xstrdup(w[3]);
+	} else if (strcmp(w[0], "scratch") == 0) {
+		rule->kind = RULE_TMPFS;
+		rule->access = ACCESS_WRITE;
+		rule->scratch = true;
+		rule->at = xstrdup(w[1]);
 	} else if (strcmp(w[0], "tmpfs") == 0) {
 		rule->kind = RULE_TMPFS;
 		rule->at = xstrdup(w[2]);
@@ -164,11 +170,11 @@ static void plan_op(struct plan *plan, char **w, size_t n, const struct rule *wh
 	else if (op->kind == OP_FILE)
 		op->data = n > 2 ? xstrdup(w[2]) : xstrdup("");
 	else if (n > 2)
-		op->mode = (unsigned)strtoul(w[2], NULL, 8);
+		sscanf(w[2], "%o,%" SCNu64, &op->mode, &op->size);
 	op->data_len = op->data ? strlen(op->data) : 0;
 }
 
-/* Ops, one a line: KIND DEST [SOURCE, TEXT or MODE]; "maskdir" is a mask made as a directory. Lines
+/* Ops, one a line: KIND DEST [SOURCE, TEXT or MODE[,SIZE]]; "maskdir" is a mask made as a directory. Lines
  * "cwd PATH", "bound" (/proc is bound) and "note TEXT" are not ops. */
 static void plan_parse(struct plan *plan, const char *text, const struct policy *policy)
 {
@@ -610,6 +616,37 @@ static void test_enforced(void)
 	rejects(&others, "rw /w/o", "", "/w/o is not pinned", "which it could replace");
 }
 
+static void test_scratch(void)
+{
+	static const struct world w = {"root read\nscratch /s", HOST,
+		ENTRIES OWN "tmpfs /s 0700,4096\ndir /s/home 0700\ndir /s/tmp 0700\n" SEALS};
+	static const struct world filled = {
+		"root deny\nscratch /s\nmount write /etc /s/home\nmount read /usr /s/tmp/a/b", HOST,
+		OWN "tmpfs /s 0700,4096\nrw /s/home /etc\ndir /s/tmp 0700\ndir /s/tmp/a 0755\n"
+		    "ro /s/tmp/a/b /usr\n" SEALS};
+
+	proves(&w, "scratch");
+	proves(&filled, "scratch with mounts in it");
+	rejects(&w, "dir /s/home 0700", "", "/s/home is not there", "no home in scratch");
+	rejects(&w, "dir /s/tmp 0700", "", "/s/tmp is not there",
+		"no directory for temporary files");
+	rejects(&w, "dir /s/tmp 0700", "dir /s/tmp 0755", "/s/tmp is not what the rule says",
+		"a directory in scratch that others may search");
+	rejects(&w, "dir /s/home 0700", "ro /s/home /usr", "/s/home is not what the rule says",
+		"the host's files as home in scratch");
+	rejects(&w, "dir /s/tmp 0700", "dir /s/tmp 0700\ndir /s/more 0700",
+		"op dir at /s/more is not justified",
+		"a directory in scratch that nobody asked for");
+	rejects(&w, "tmpfs /s 0700,4096", "tmpfs /s 1777,4096", "/s is not what the rule says",
+		"scratch for everybody");
+	rejects(&w, "tmpfs /s 0700,4096", "tmpfs /s 0700", "/s is not what the rule says",
+		"scratch without a bound");
+	rejects(&w, "seal /dev", "seal /dev\nseal /s", "/s is not writable",
+		"scratch that is sealed");
+	rejects(&filled, "dir /s/tmp 0700", "dir /s/tmp 0755", "/s/tmp is not what the rule says",
+		"a mode of its own on the way to a mount");
+}
+
 static void test_root_deny(void)
 {
 	static const struct world w = {
@@ -1023,6 +1060,7 @@ int main(void)
 	test_opened();
 	test_write();
 	test_enforced();
+	test_scratch();
 	test_root_deny();
 	test_dev_covers();
 	test_raising();
