@@ -76,6 +76,8 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 	if (policy_load(&p->policy, &options->policies, options->flags, &options->flag_names,
 		    &context, err) < 0)
 		return -1;
+	if (policy_check_image(&p->policy, environ, "/etc/sbx/image.json", err) < 0)
+		return -1;
 	return policy_check_secrets(&p->policy, environ, err);
 }
 

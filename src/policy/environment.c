@@ -22,17 +22,6 @@ static void set_variable(struct strvec *env, const char *name, size_t len, const
 	strvec_take(env, entry);
 }
 
-/* The value of the first variable of that name, or NULL. */
-static const char *find_variable(char *const *env, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; *env; env++)
-		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
-			return *env + len + 1;
-	return NULL;
-}
-
 /* A terminal's name as terminfo has them: it goes into paths, and programs print it. */
 static bool plain_word(const char *text)
 {
@@ -48,7 +37,7 @@ static bool plain_word(const char *text)
 static void set_minimal(
 	struct strvec *env, char *const *caller_env, const struct policy_context *context)
 {
-	const char *term = find_variable(caller_env, "TERM");
+	const char *term = value_in(caller_env, "TERM");
 
 	set_variable(env, "PATH", 4, DEFAULT_PATH);
 	set_variable(env, "HOME", 4, context->home ? context->home : "/");
@@ -142,7 +131,7 @@ int policy_check_secrets(const struct policy *policy, char *const *caller_env, s
 	for (size_t i = 0; i < policy->n_env_secrets; i++) {
 		const struct env_secret *secret = &policy->env_secrets[i];
 
-		if (find_variable(caller_env, secret->name))
+		if (value_in(caller_env, secret->name))
 			continue;
 		err_set(err, ERR_POLICY, "the secret %s is not in the environment", secret->name);
 		err_hint(err, "export it before the run, or leave the secret out");
@@ -154,7 +143,7 @@ int policy_check_secrets(const struct policy *policy, char *const *caller_env, s
 /* Puts paths before a list with colons; an empty list would mean the working directory. */
 static void prepend(const struct env_prepend *prepend, struct strvec *out)
 {
-	const char *old = find_variable(strvec_argv(out), prepend->name);
+	const char *old = value_in(strvec_argv(out), prepend->name);
 	char *list = xstrdup(old ? old : "");
 
 	for (size_t i = prepend->dirs.n; i-- > 0;) {
@@ -182,12 +171,12 @@ void policy_environment(const struct policy *policy, char *const *caller_env,
 			policy->env_set[i].value);
 	for (size_t i = 0; i < policy->n_env_secrets; i++) {
 		const char *name = policy->env_secrets[i].name;
-		const char *value = with_secrets ? find_variable(caller_env, name) : NULL;
+		const char *value = with_secrets ? value_in(caller_env, name) : NULL;
 
 		set_variable(out, name, strlen(name), value ? value : "");
 	}
 	/* An image's file need not have PATH; whoever asks for nothing gets nothing. */
-	if (policy->env_base != ENV_NONE && !find_variable(strvec_argv(out), "PATH"))
+	if (policy->env_base != ENV_NONE && !value_in(strvec_argv(out), "PATH"))
 		set_variable(out, "PATH", 4, DEFAULT_PATH);
 	for (size_t i = 0; i < policy->n_env_prepend; i++)
 		prepend(&policy->env_prepend[i], out);

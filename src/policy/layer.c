@@ -1033,6 +1033,33 @@ static int read_scratch(struct reader *r, const json *value, const struct json_p
 	return check_place(r, at) < 0 ? -1 : set(r, SET_SCRATCH, at);
 }
 
+static int read_image_name(
+	struct reader *r, const json *value, const struct json_place *at, struct image_name *name)
+{
+	if (read_text(r, value, at, &name->wanted) < 0)
+		return -1;
+	name->where = where_text(r, at);
+	return *name->wanted ? 0 : fail(r, at, "the string is empty");
+}
+
+static int read_image_build(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_image_name(r, value, at, &r->layer->policy.image_build);
+}
+
+static int read_image_base(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_image_name(r, value, at, &r->layer->policy.image_base);
+}
+
+static int read_image(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {
+		{"build", read_image_build}, {"base", read_image_base}, {NULL, NULL}};
+
+	return read_object(r, value, at, members);
+}
+
 static int read_required(struct reader *r, const json *value, const struct json_place *at)
 {
 	if (read_word(r, value, at, (const char *const[]){"protect", NULL}) < 0)
@@ -1054,7 +1081,8 @@ int layer_read(struct layer *layer, const json *document, const struct layer_sou
 		{"final", read_final}, {"filesystem", read_filesystem}, {"scratch", read_scratch},
 		{"network", read_network}, {"identity", read_identity},
 		{"environment", read_environment}, {"process", read_process},
-		{"limits", read_limits}, {"require", read_require}, {NULL, NULL}};
+		{"limits", read_limits}, {"image", read_image}, {"require", read_require},
+		{NULL, NULL}};
 	struct reader r = {layer, source, context, NULL, err};
 
 	layer->file = source->file;

@@ -418,6 +418,10 @@ static void merge_settings(struct merge *m, struct layer *layer)
 	if (layer->where[SET_ENV_BASE])
 		p->env_base = new->env_base;
 	take_text(&p->env_file, &new->env_file);
+	take_text(&p->image_build.wanted, &new->image_build.wanted);
+	take_text(&p->image_build.where, &new->image_build.where);
+	take_text(&p->image_base.wanted, &new->image_base.wanted);
+	take_text(&p->image_base.where, &new->image_base.where);
 	if (layer->where[SET_NESTED_USERNS])
 		p->nested_userns = new->nested_userns;
 	if (layer->where[SET_STDIO])

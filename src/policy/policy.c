@@ -53,6 +53,10 @@ void policy_clear(struct policy *policy)
 	}
 	free(policy->rules);
 	free(policy->env_file);
+	free(policy->image_build.wanted);
+	free(policy->image_build.where);
+	free(policy->image_base.wanted);
+	free(policy->image_base.where);
 	free(policy->env_secrets);
 	free(policy->env_prepend);
 	free(policy->description);

@@ -118,6 +118,12 @@ struct env_prepend {
 	struct strvec dirs; /* normal sandbox paths without a colon */
 };
 
+/* What the image that a run is started in has to be called, and where that was written. */
+struct image_name {
+	char *wanted; /* NULL = anything */
+	char *where;  /* "FILE: POINTER" */
+};
+
 /* The merged policy. Owned by the caller, who fills it with policy_load and ends it with
  * policy_clear; everything in it is owned by it. */
 struct policy {
@@ -146,6 +152,7 @@ struct policy {
 	struct strvec capabilities;  /* "CAP_..." names, checked */
 	enum stdio_mode stdio;
 	uint64_t wall_ms;            /* 0 = no limit */
+	struct image_name image_build, image_base;
 	bool require_protect;        /* refuse a plan that leaves a protected name to the command */
 	struct strvec own;           /* normal paths of sbx's own files, which nothing may make
 					writable: for what patterns match the planner sees to it */
@@ -183,6 +190,11 @@ bool policy_coexist(const struct rule *a, const struct rule *b);
  * literal paths says: 0, or -1 with ERR_POLICY and both places. */
 int policy_check_final(const struct rule *rule, const struct rule *final, struct err *err);
 
+/* Whether the image is the one that the policy wants, as far as SBX_IMAGE_BUILD and SBX_IMAGE_BASE of
+ * caller_env, or else "build" and "base" of file, say what it is: 0, or -1 with ERR_POLICY. file has
+ * to be one that only root and the caller can change; it need not be there. */
+int policy_check_image(const struct policy *policy, char *const *caller_env, const char *file,
+	struct err *err);
 /* Whether caller_env has all secrets: 0, or -1 with ERR_POLICY. */
 int policy_check_secrets(const struct policy *policy, char *const *caller_env, struct err *err);
 bool policy_is_secret(const struct policy *policy, const char *name);

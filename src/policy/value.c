@@ -266,6 +266,16 @@ bool value_variable(const char *text, size_t len)
 	return true;
 }
 
+const char *value_in(char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; *env; env++)
+		if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+			return *env + len + 1;
+	return NULL;
+}
+
 const char *const *value_capabilities(size_t *n)
 {
 	/* include/uapi/linux/capability.h, in its order; the last came with Linux 5.9. */

@@ -52,6 +52,8 @@ bool value_duration(const char *text, uint64_t *ms);
 bool value_hostname(const char *text);
 /* A name that a shell takes as a variable: letters, digits and "_", no digit first. */
 bool value_variable(const char *text, size_t len);
+/* The value of the first variable of that name in env (NAME=VALUE each, NULL-terminated), or NULL. */
+const char *value_in(char *const *env, const char *name);
 /* The kernel's capabilities; *n is their number. */
 const char *const *value_capabilities(size_t *n);
 

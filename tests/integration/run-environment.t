@@ -64,6 +64,29 @@ sub image {
 	is("$got->{code} $report->{phase}", '125 policy', "$who->{name}: which others could have written is refused");
 }
 
+# A policy that is for one image, in others.
+sub image_names {
+	my ($who) = @_;
+	my $policy = put($who, "$who->{home}/names.json", '{"sbx": 1, "extends": ["default"], "image": {"build": "1.2", "base": "debian:13"}}');
+	my $of = sub { {SBX_IMAGE_BUILD => $_[0], SBX_IMAGE_BASE => 'debian:13'} };
+	is(run($who, [$EXEC, '-p', $policy, '--', 'true'])->{code}, 0, "$who->{name}: no image: no check");
+	is(run($who, [$EXEC, '-p', $policy, '--', 'true'], env => $of->('1.2'))->{code}, 0, "$who->{name}: the right image");
+	my $want = qr{: \Q$policy\E: /image/build: the image's build is "1\.\\x1b" \(SBX_IMAGE_BUILD\), and the policy wants "1\.2"\n};
+	my ($got, $report) = reported($who, ['-p', $policy, '--', 'echo', 'ran'], env => $of->("1.\e"));
+	is("$got->{code} $got->{out}$report->{phase} $report->{outcome}", '125 policy refused', "$who->{name}: another image is refused");
+	like($got->{err}, $want, "$who->{name}: by name");
+	$got = run($who, [$PLAN, '-p', $policy], env => $of->("1.\e"));
+	is("$got->{code} $got->{out}", '125 ', "$who->{name}: by sbx-plan too");
+	like($got->{err}, $want, "$who->{name}: with the same words");
+	return if $>;
+	mkdir "$top/etc";
+	my @in_image = ('unshare', '-m', '--propagation', 'private', 'sh', '-ec', 'mount -t tmpfs none "$1" && cp -a /etc/. "$1" &&
+		mkdir -p "$1/sbx" && echo "{\"base\": \"debian:12\"}" >"$1/sbx/image.json" && mount --bind "$1" /etc && shift && exec "$@"', 'sh', "$top/etc");
+	$got = run((callers())[0], [@in_image, $EXEC, '-p', $policy, '--', 'echo', 'ran']);
+	is("$got->{code} $got->{out}", '125 ', "$who->{name}: an image that a file names is refused");
+	like($got->{err}, qr{/image/base: the image's base is "debian:12" \(/etc/sbx/image\.json\)}, "$who->{name}: with its file");
+}
+
 sub directories {
 	my ($who) = @_;
 	my $env = {TMPDIR => "$who->{home}/project"};
@@ -101,6 +124,7 @@ sub scratch {
 for my $who (callers()) {
 	secrets($who);
 	image($who);
+	image_names($who);
 	directories($who);
 	scratch($who);
 }

@@ -89,6 +89,10 @@ static char *dump(const struct policy *p, bool defaults)
 	print_list(out, "cap", &p->capabilities);
 	if (p->stdio == STDIO_DIRECT)
 		fputs("direct\n", out);
+	if (p->image_build.wanted)
+		fprintf(out, "build %s\n", p->image_build.wanted);
+	if (p->image_base.wanted)
+		fprintf(out, "base %s\n", p->image_base.wanted);
 	if (p->wall_ms)
 		fprintf(out, "wall %llu\n", (unsigned long long)p->wall_ms);
 	fclose(out);
@@ -221,6 +225,8 @@ static const struct good good[] = {
 	{"scratch",
 		"\"scratch\": {\"at\": \"/s/\", \"size\": \"1G\", \"why\": \"w\", \"name\": \"n\"}",
 		"tmpfs write at=/s name=n why=w size=1073741824 scratch\n"},
+	{"image", "\"image\": {\"build\": \"1.2\", \"base\": \"debian:13\"}",
+		"build 1.2\nbase debian:13\n"},
 	{"secrets", "\"environment\": {\"secrets\": [\"T\", \"_k1\", \"T\"]}",
 		"secret T\nsecret _k1\n"},
 	{"prepend", "\"environment\": {\"prepend\": {\"PATH\": [\"/a/\", \"~/b\"], \"L\": []}}",
@@ -525,6 +531,12 @@ static const struct bad bad[] = {
 	{"scratch and a tmpfs",
 		"\"scratch\": {\"at\": \"/s\"}, " FS("\"tmpfs\": [{\"at\": \"/s\"}]"),
 		"p: /filesystem/tmpfs/0", "(p: /scratch)", ""},
+	{"image that is a name", "\"image\": \"x\"", "p: /image", "must be an object", ""},
+	{"an image's build that is a number", "\"image\": {\"build\": 1}", "p: /image/build",
+		"must be a string", ""},
+	{"an empty base", "\"image\": {\"base\": \"\"}", "p: /image/base", "is empty", ""},
+	{"an unknown name of an image", "\"image\": {\"bulid\": \"x\"}", "p: /image/bulid",
+		"unknown key", "\"build\""},
 	{"secrets that are no list", "\"environment\": {\"secrets\": \"T\"}",
 		"p: /environment/secrets", "must be an array", ""},
 	{"a secret that is a pattern", "\"environment\": {\"secrets\": [\"T*\"]}",
@@ -894,6 +906,7 @@ static void write_policies(void)
 					 "\"deny\": [{\"path\": \"/q*\", \"name\": \"p\"}]"));
 	write_policy("[a]*.json", FS("\"read\": [\"/x*\"]"));
 	write_policy("scratch.json", "\"scratch\": {\"at\": \"/s\", \"size\": 1, \"name\": \"n\"}");
+	write_policy("image.json", "\"image\": {\"build\": \"1\", \"base\": \"2\"}");
 	write_policy("open.json", "\"final\": [\"network\", \"limits\"]");
 	write_policy("holes.json",
 		FS("\"write\": [\"/d/open\", \"/e\"], \"deny\": [\"/d\", \"/e/closed\"]"));
@@ -1005,6 +1018,9 @@ static const struct good layered[] = {
 			"\"write\": [{\"path\": \"/r/.git\", \"worktree\": true}]"),
 		"path deny path=/state name=f final grant=/state/s\npath read path=/r final\n"
 		"path write path=/r/.git worktree\nwall 60000\n"},
+	{"a name of an image is replaced",
+		"\"extends\": [\"@policy/image.json\"], \"image\": {\"base\": \"3\"}",
+		"build 1\nbase 3\n"},
 	{"a later scratch is the only one",
 		"\"extends\": [\"@policy/scratch.json\"], \"scratch\": {\"at\": \"/t\"}",
 		"tmpfs write at=/t scratch\n"},
