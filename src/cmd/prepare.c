@@ -172,10 +172,35 @@ int prepare_explainer(struct prepared *p, struct explainer *e, bool nested_usern
 
 	free(p->groups);
 	user.groups = p->groups = xcalloc((size_t)n + 1, sizeof(*p->groups));
-	if (n && getgroups(n, p->groups) != n)
-		return err_set(err, ERR_SYSTEM, "cannot list the caller's groups");
+	if (n && getgroups(n, p->groups) != n) {
+		err_set(err, ERR_SYSTEM, "cannot list the caller's groups");
+		return -1;
+	}
 	explainer_init(e, &p->plan, p->tree, &user, nested_userns);
 	return 0;
+}
+
+static int require_fresh_proc(const struct prepared *p, struct err *err)
+{
+	const struct policy *policy = &p->policy;
+
+	if (!policy->require_fresh_proc ||
+		(policy->proc != PROC_NONE && p->plan.proc == PROC_FRESH))
+		return 0;
+	if (policy->proc == PROC_BIND || policy->proc == PROC_NONE) {
+		err_set(err, ERR_PLAN,
+			"filesystem.proc (--proc) is \"%s\", and the policy requires "
+			"\"fresh-proc\"",
+			policy->proc == PROC_BIND ? "bind" : "none");
+		err_hint(err, "leave one of the two out");
+	} else {
+		err_set(err, ERR_PLAN,
+			"a fresh /proc cannot be had here, and the policy requires \"fresh-proc\"");
+		err_hint(err,
+			"unmask /proc (docker: --security-opt systempaths=unconfined, podman: "
+			"--security-opt unmask=ALL), or take \"fresh-proc\" out of \"require\"");
+	}
+	return err_at(err, "%s", policy->require_fresh_proc);
 }
 
 int prepare_required(struct prepared *p, bool nested_userns, struct err *err)
@@ -185,6 +210,8 @@ int prepare_required(struct prepared *p, bool nested_userns, struct err *err)
 	CLEANUP_FREE char *where = NULL;
 	size_t n = 0;
 
+	if (require_fresh_proc(p, err) < 0)
+		return -1;
 	if (!p->policy.require_protect)
 		return 0;
 	if (prepare_explainer(p, &e, nested_userns, err) < 0)
@@ -220,6 +247,10 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 			p->held.v[i]);
 	policy_environment(&p->policy, environ, &context, p->starts, &p->env, &p->plan.notes);
 	note_home(p, &p->plan.notes);
+	if (p->policy.proc != PROC_NONE && p->plan.proc == PROC_BIND)
+		strvec_push(&p->plan.notes,
+			"/proc is bound, not fresh: of processes outside the sandbox the command "
+			"can read the command lines, mountinfo, network tables and cgroups");
 	if (check_cwd(p, only_asking, err) < 0)
 		return -1;
 	if (proof_check(&p->plan, &p->policy, p->tree, err) < 0)

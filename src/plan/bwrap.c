@@ -160,7 +160,8 @@ static void spell_isolation(
 	struct strvec *w, const struct policy *policy, const struct bwrap_options *options)
 {
 	/* An empty environment of bwrap's own is the caller's part; --clearenv is for pasted
-	 * lines. */
+	 * lines. Without a user namespace a bound /proc would give away the environment, memory
+	 * and files of other processes, so there is no plan without. */
 	strvec_pushl(w, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
 		"--unshare-cgroup-try", NULL);
 	if (policy->network == NETWORK_NONE)

@@ -1062,9 +1062,16 @@ static int read_image(struct reader *r, const json *value, const struct json_pla
 
 static int read_required(struct reader *r, const json *value, const struct json_place *at)
 {
-	if (read_word(r, value, at, (const char *const[]){"protect", NULL}) < 0)
+	struct policy *p = &r->layer->policy;
+	int word = read_word(r, value, at, (const char *const[]){"protect", "fresh-proc", NULL});
+
+	if (word < 0)
 		return -1;
-	r->layer->policy.require_protect = true;
+	if (word == 0) {
+		p->require_protect = true;
+	} else if (!p->require_fresh_proc) {
+		p->require_fresh_proc = where_text(r, at);
+	}
 	return 0;
 }
 

@@ -429,6 +429,7 @@ static void merge_settings(struct merge *m, struct layer *layer)
 	if (layer->where[SET_WALL])
 		p->wall_ms = new->wall_ms;
 	p->require_protect |= new->require_protect;
+	take_text(&p->require_fresh_proc, &new->require_fresh_proc);
 	take_list(&p->capabilities, &new->capabilities);
 	take_list(&p->env_inherit, &new->env_inherit);
 	for (size_t i = 0; i < new->n_env_set; i++)

@@ -52,6 +52,7 @@ void policy_clear(struct policy *policy)
 		strvec_clear(&policy->env_prepend[i].dirs);
 	}
 	free(policy->rules);
+	free(policy->require_fresh_proc);
 	free(policy->env_file);
 	free(policy->image_build.wanted);
 	free(policy->image_build.where);

@@ -154,6 +154,8 @@ struct policy {
 	uint64_t wall_ms;            /* 0 = no limit */
 	struct image_name image_build, image_base;
 	bool require_protect;        /* refuse a plan that leaves a protected name to the command */
+	char *require_fresh_proc;    /* refuse one without a fresh /proc; where that was written
+					("FILE: POINTER"), or NULL */
 	struct strvec own;           /* normal paths of sbx's own files, which nothing may make
 					writable: for what patterns match the planner sees to it */
 };

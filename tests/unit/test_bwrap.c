@@ -118,6 +118,25 @@ static void hide_secrets(void)
 	bwrap_words_clear(&words);
 }
 
+/* A bound /proc is shown in a user namespace only: it keeps the command from other processes. */
+static void bound_proc(void)
+{
+	struct op ops[] = {{.kind = OP_BIND_READ,
+		.source = (char[]){"/proc"},
+		.dest = (char[]){"/proc"},
+		.why = &rule}};
+	struct plan plan = {.ops = ops, .n = 1, .proc = PROC_BIND, .cwd = (char[]){"/"}};
+	struct policy policy = {.network = NETWORK_HOST, .proc = PROC_BIND, .nested_userns = true};
+	struct strvec env = {0};
+	struct bwrap_options options = {.env = &env};
+	struct bwrap_words words;
+	struct err err;
+
+	is_int(bwrap_spell(&words, &plan, &policy, &options, 0, &err), 0, "spelled");
+	ok(strvec_has(&words.words, "--unshare-user"), "a bound /proc: there is a user namespace");
+	bwrap_words_clear(&words);
+}
+
 static void refuse_too_many_words(void)
 {
 	struct plan plan = {.cwd = (char[]){"/"}};
@@ -350,6 +369,7 @@ int main(void)
 	quote("~", "'~'");
 	spell_every_kind();
 	hide_secrets();
+	bound_proc();
 	refuse_too_many_words();
 	parse_versions();
 	for (size_t i = 0; i < sizeof(fits) / sizeof(*fits); i++)

@@ -89,6 +89,8 @@ static char *dump(const struct policy *p, bool defaults)
 	print_list(out, "cap", &p->capabilities);
 	if (p->stdio == STDIO_DIRECT)
 		fputs("direct\n", out);
+	fputs(p->require_protect ? "require protect\n" : "", out);
+	fputs(p->require_fresh_proc ? "require fresh-proc\n" : "", out);
 	if (p->image_build.wanted)
 		fprintf(out, "build %s\n", p->image_build.wanted);
 	if (p->image_base.wanted)
@@ -227,6 +229,8 @@ static const struct good good[] = {
 		"tmpfs write at=/s name=n why=w size=1073741824 scratch\n"},
 	{"image", "\"image\": {\"build\": \"1.2\", \"base\": \"debian:13\"}",
 		"build 1.2\nbase debian:13\n"},
+	{"require", "\"require\": [\"fresh-proc\", \"protect\", \"fresh-proc\"]",
+		"require protect\nrequire fresh-proc\n"},
 	{"secrets", "\"environment\": {\"secrets\": [\"T\", \"_k1\", \"T\"]}",
 		"secret T\nsecret _k1\n"},
 	{"prepend", "\"environment\": {\"prepend\": {\"PATH\": [\"/a/\", \"~/b\"], \"L\": []}}",
@@ -302,7 +306,7 @@ static const struct bad bad[] = {
 		"\"network\""},
 	{"a later key: seccomp", "\"seccomp\": \"default\"", "p: /seccomp", "unknown key", ""},
 	{"a requirement that is none", "\"require\": [\"protect\", \"x\"]", "p: /require/1",
-		"must be \"protect\", not \"x\"", ""},
+		"must be \"protect\" or \"fresh-proc\", not \"x\"", ""},
 	{"a later key: connect", FS("\"connect\": []"), "p: /filesystem/connect", "unknown key",
 		""},
 	{"a later key: user", "\"identity\": {\"user\": \"caller\"}", "p: /identity/user",
