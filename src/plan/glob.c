@@ -450,6 +450,8 @@ static bool replaces(const struct rule *a, const struct rule *b)
 		return a->access < b->access;
 	if (a->follow != b->follow)
 		return b->follow;
+	if (a->missing != b->missing)
+		return a->missing > b->missing;
 	return a->mask != b->mask ? a->mask < b->mask : a < b;
 }
 

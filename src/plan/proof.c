@@ -1377,6 +1377,8 @@ static int rule_order(const void *a, const void *b)
 		return x->access < y->access ? -1 : 1;
 	if (x->follow != y->follow)
 		return x->follow ? 1 : -1;
+	if (x->missing != y->missing)
+		return x->missing > y->missing ? -1 : 1;
 	return (int)x->mask - (int)y->mask;
 }
 
