@@ -712,11 +712,12 @@ static bool in_mount(const struct maker *m, const char *path)
 	return false;
 }
 
-/* Shows the links on a rule's way: under a `deny` root, what makes /bin lead to /usr/bin. */
+/* Shows the links on a rule's way: under a `deny` root, what makes /bin lead to /usr/bin. Those in /dev
+ * are the sandbox's own. */
 static void show_hops(struct maker *m, const struct target *t, const struct rule *why)
 {
 	for (size_t i = 0; i < t->n_hops; i++)
-		if (!in_mount(m, t->hops[i].path))
+		if (!in_mount(m, t->hops[i].path) && !path_within(t->hops[i].path, "/dev"))
 			set_place(place_at(m->root, t->hops[i].path), SHOW_LINK, ACCESS_READ,
 				t->hops[i].text, why);
 }

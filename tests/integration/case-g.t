@@ -124,9 +124,9 @@ case g07 => 'variables reach the command through a setuid bwrap, and the caller\
 	plan skip_all => 'needs root' if $>;
 	my $bwrap = put(trusted(), "$dir/bwrap", slurp(which('bwrap')));
 	chmod 04755, $bwrap;
-	my $got = run($who, [$EXEC, '--bwrap', $bwrap, qw(--inherit LD_LIBRARY_PATH --inherit TMPDIR -- sh -c),
+	my $got = run($who, [$EXEC, '--bwrap', $bwrap, qw(--inherit LD_LIBRARY_PATH --env TMPDIR=/y -- sh -c),
 		'echo "[$LD_LIBRARY_PATH][$TMPDIR]$LD_PRELOAD"'],
-		env => {LD_LIBRARY_PATH => '/x', TMPDIR => '/y', LD_PRELOAD => '/nonexistent/preload.so'});
+		env => {LD_LIBRARY_PATH => '/x', TMPDIR => '/z', LD_PRELOAD => '/nonexistent/preload.so'});
 	if ($got->{code} == 125) {
 		like($got->{err}, qr{\Asbx-exec: [^\n]*setuid[^\n]*\nsbx-exec: hint: }, "$who->{name}: it is refused by name");
 	} else {
