@@ -517,10 +517,10 @@ static void drop_none(struct policy *p)
 	p->n_rules = kept;
 }
 
-/* sbx's own files would let a run write the policy of the next one. A rule that makes one of
- * them writable is an error; under one that makes a directory above writable they are kept
- * read-only. PATH read follows the object only where a PATH write covers it, so under a mount
- * they are denied. */
+/* sbx's own files, those of this policy among them, would let a run write the policy of the next
+ * one. A rule that makes one of them writable is an error; under one that makes a directory above
+ * writable they are kept read-only. PATH read follows the object only where a PATH write covers
+ * it, so under a mount they are denied. */
 static int protect_own(struct policy *p, const char *own, struct err *err)
 {
 	bool covered = false, mounted = false, kept = false;
@@ -574,13 +574,11 @@ static int protect_all_own(struct policy *p, const struct policy_context *contex
 		if (context->home_real && strcmp(context->home_real, context->home) != 0)
 			strvec_pushf(&own, "%s/%s", context->home_real, below_home[i]);
 	}
-	for (size_t i = 0; i < own.n; i++) {
-		CLEANUP_FREE char *path = path_normalize(own.v[i]);
-
-		strvec_push(&p->own, path);
-		if (protect_own(p, path, err) < 0)
+	for (size_t i = 0; i < own.n; i++)
+		strvec_take(&p->own, path_normalize(own.v[i]));
+	for (size_t i = 0; i < p->own.n; i++)
+		if (protect_own(p, p->own.v[i], err) < 0)
 			return -1;
-	}
 	return 0;
 }
 

@@ -369,11 +369,15 @@ static int read_environment_file(struct policy *p, const char *where, struct err
 	return 0;
 }
 
-/* Ends loading: the finished policy, or none after an error. */
+/* Ends loading: the finished policy, or none after an error. The files that it came from are sbx's
+ * own, wherever they lie. */
 static int finish(struct loader *l, int rc)
 {
 	struct policy *p = l->merge.policy;
 
+	for (size_t i = 0; i < l->loaded.n; i++)
+		if (*l->loaded.v[i] == '/')
+			strvec_push(&p->own, l->loaded.v[i]);
 	if (rc == 0)
 		rc = merge_finish(&l->merge, l->context, l->err);
 	if (rc == 0 && p->env_base == ENV_FILE)

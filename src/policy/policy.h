@@ -156,8 +156,9 @@ struct policy {
 	bool require_protect;        /* refuse a plan that leaves a protected name to the command */
 	char *require_fresh_proc;    /* refuse one without a fresh /proc; where that was written
 					("FILE: POINTER"), or NULL */
-	struct strvec own;           /* normal paths of sbx's own files, which nothing may make
-					writable: for what patterns match the planner sees to it */
+	struct strvec own;           /* normal paths of sbx's own files and those that it was
+					loaded from, which nothing may make writable: for what
+					patterns match the planner sees to it */
 };
 
 /* What "~", "./" and names of policies mean for one caller. Borrowed strings. */

@@ -73,6 +73,23 @@ sub nothing_left {
 	}
 }
 
+# The policy of the next run is not written by this one, also where it lies in the workspace.
+sub own_policy {
+	my ($who) = @_;
+	my $dir = "$who->{home}/own";
+	my $policy = '{"sbx": 1, "extends": ["workspace", "@policy/base.json"]}';
+	put($who, "$dir/sbx/policy.json", $policy);
+	put($who, "$dir/sbx/base.json", '{"sbx": 1}');
+	my $script = 'cat sbx/policy.json; for f in policy base; do echo x 2>/dev/null >sbx/$f.json || echo no $f; done;
+		mv sbx/new sbx/policy.json || mv sbx sbx2 || rm -f sbx/base.json || echo none moved; touch made sbx/made && echo made';
+	put($who, "$dir/sbx/new", '{}');
+	is(inside($who, ['-p', "$dir/sbx/policy.json"], "exec 2>/dev/null; $script", cwd => $dir),
+		"${policy}no policy\nno base\nnone moved\nmade\n", "$who->{name}: it can be read and not replaced");
+	is(slurp("$dir/sbx/policy.json"), $policy, "$who->{name}: and is as it was");
+	my $got = run($who, [$EXEC, '-p', "$dir/sbx/policy.json", '--write', "$dir/sbx/policy.json", '--', 'true'], cwd => $dir);
+	like($got->{err}, qr{--write \S+/policy\.json: \S+/policy\.json would be writable}, "$who->{name}: nor made writable by a rule");
+}
+
 # ./ that would open up too much is refused unless it is written out.
 sub refused {
 	my ($who) = @_;
@@ -88,6 +105,7 @@ for my $who (callers()) {
 	subtest "$who->{name}: protected" => sub { protected($who, $project) };
 	subtest "$who->{name}: writable" => sub { writable($who, $project) };
 	subtest "$who->{name}: nothing left" => sub { nothing_left($who) };
+	subtest "$who->{name}: own policy" => sub { own_policy($who) };
 	subtest "$who->{name}: refused" => sub { refused($who) };
 }
 done_testing();

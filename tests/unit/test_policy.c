@@ -1312,6 +1312,34 @@ static void test_load(void)
 	ok(!load_names(&here, NULL, NULL, "../mine", NULL, &err), "a NAME with a slash is a FILE");
 }
 
+/* The files that a policy was loaded from, where it makes their folder writable. */
+static void test_policy_files(void)
+{
+	const struct policy_context here = {.home = "/home/u", .cwd = folder};
+	struct err err = {0};
+	CLEANUP_FREE char *own =
+		xasprintf("path read path=%s/base.json why=sbx's own files optional final\n"
+			  "path read path=%s/work.json why=sbx's own files optional final\n",
+			folder, folder);
+	CLEANUP_FREE char *hidden = xasprintf("mount write at=/w path=%s relative\n"
+					      "path deny path=%s/at.json why=sbx's own files "
+					      "optional final\n",
+		folder, folder);
+	CLEANUP_FREE char *got = NULL, *got_at = NULL;
+
+	write_policy("work.json", BASE ", " FS("\"write\": [\"./\"]"));
+	write_policy("at.json",
+		FS("\"mounts\": [{\"at\": \"/w\", \"from\": \"./\", \"access\": \"write\"}]"));
+	write_policy("itself.json", FS("\"write\": [\"@policy/itself.json\"]"));
+	got = load_names(&here, NULL, NULL, "./work.json", NULL, &err);
+	got_at = load_names(&here, NULL, NULL, "./at.json", NULL, &err);
+	ok(got && strstr(got, own), "the files of a policy stay read-only, all of them");
+	is_str(got_at, hidden, "and are not shown by a writable mount");
+	ok(!load_names(&here, NULL, NULL, "./itself.json", NULL, &err) &&
+			strstr(err.message, "/itself.json would be writable"),
+		"nor made writable by name");
+}
+
 static json *parse(const char *text)
 {
 	struct err err = {0};
@@ -1465,6 +1493,7 @@ int main(void)
 	test_linked_home();
 	test_own_files();
 	test_load();
+	test_policy_files();
 	test_flags();
 	test_origin();
 	test_builtins();
