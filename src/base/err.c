@@ -1,7 +1,28 @@
 #include "base/err.h"
 
+#include "base/mem.h"
+
 #include <stdarg.h>
-#include <stdio.h>
+#include <string.h>
+
+/* Too long a text, with a long path in it, loses its middle: what was wanted and what happened
+ * stand at the ends. */
+static void fill(char *out, size_t size, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
+
+static void fill(char *out, size_t size, const char *fmt, va_list ap)
+{
+	CLEANUP_FREE char *text = xvasprintf(fmt, ap);
+	size_t len = strlen(text), half = size / 2;
+
+	if (len < size) {
+		memcpy(out, text, len + 1);
+		return;
+	}
+	memcpy(out, text, half);
+	memcpy(out + half, "...", 3);
+	memcpy(out + half + 3, text + len - (size - half - 4), size - half - 3);
+}
 
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 {
@@ -10,7 +31,7 @@ int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 	err->kind = kind;
 	err->hint[0] = err->at[0] = '\0';
 	va_start(ap, fmt);
-	vsnprintf(err->message, sizeof(err->message), fmt, ap);
+	fill(err->message, sizeof(err->message), fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -20,7 +41,7 @@ int err_hint(struct err *err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(err->hint, sizeof(err->hint), fmt, ap);
+	fill(err->hint, sizeof(err->hint), fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -30,7 +51,7 @@ int err_at(struct err *err, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(err->at, sizeof(err->at), fmt, ap);
+	fill(err->at, sizeof(err->at), fmt, ap);
 	va_end(ap);
 	return -1;
 }

@@ -25,7 +25,7 @@ struct err {
 	char at[1024];   /* "" = none */
 };
 
-/* Each fills its field (too long a text is cut) and returns -1, so that callers can return it.
+/* Each fills its field (too long a text loses its middle) and returns -1, so that callers can return it.
  * err_set clears hint and at; err_hint and err_at add to what err_set said. */
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
