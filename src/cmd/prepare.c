@@ -106,6 +106,7 @@ static int look_at_cwd(const struct prepared *p)
 static int check_cwd(struct prepared *p, bool only_asking, struct err *err)
 {
 	int error = look_at_cwd(p);
+	const struct rule *rule = error ? plan_hiding_rule(&p->plan, p->plan.cwd) : NULL;
 
 	if (!error || error == -EINVAL) /* then the proof says why */
 		return 0;
@@ -119,6 +120,12 @@ static int check_cwd(struct prepared *p, bool only_asking, struct err *err)
 	}
 	err_set(err, ERR_PLAN, "the working directory %s cannot be used in the sandbox: %s",
 		p->plan.cwd, strerror(-error));
+	if (rule) {
+		CLEANUP_FREE char *where = origin_text(&rule->origin);
+
+		return err_hint(err, "the rule for %s (%s) hides it: go elsewhere with --chdir DIR",
+			rule->path, where);
+	}
 	if (p->policy.cwd)
 		return err_hint(err,
 			"--chdir and process.cwd name a directory of the sandbox: see "

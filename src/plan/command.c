@@ -12,24 +12,9 @@
 /* Scripts whose interpreter is a script: as many as the kernel follows. */
 #define MAX_INTERPRETERS 5
 
-/* The rule whose cover stands over a sandbox path, or NULL. */
-static const struct rule *hiding_rule(const struct plan *plan, const char *path)
-{
-	const struct rule *rule = NULL;
-
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct op *op = &plan->ops[i];
-
-		if ((op->kind == OP_DENY_DIR || op->kind == OP_DENY_FILE) &&
-			path_within(path, op->dest))
-			rule = op->why;
-	}
-	return rule;
-}
-
 static int err_hidden(const struct plan *plan, const char *path, struct err *err)
 {
-	const struct rule *rule = hiding_rule(plan, path);
+	const struct rule *rule = plan_hiding_rule(plan, path);
 	CLEANUP_FREE char *where = rule ? origin_text(&rule->origin) : NULL;
 
 	if (rule)

@@ -550,6 +550,20 @@ static int emit_root(struct planner *p, const struct place *root)
 	return emit_kids(p, root, true, NULL, ACCESS_DENY, root->why);
 }
 
+const struct rule *plan_hiding_rule(const struct plan *plan, const char *path)
+{
+	const struct rule *rule = NULL;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct op *op = &plan->ops[i];
+
+		if ((op->kind == OP_DENY_DIR || op->kind == OP_DENY_FILE) &&
+			path_within(path, op->dest))
+			rule = op->why;
+	}
+	return rule;
+}
+
 char *plan_dearest_directory(const struct plan *plan, size_t *most)
 {
 	CLEANUP_STRVEC struct strvec parents = {0};

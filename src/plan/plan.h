@@ -74,6 +74,9 @@ int plan_make(struct plan *plan, const struct policy *policy, const struct tree 
 	const struct plan_request *request, struct err *err);
 void plan_clear(struct plan *plan);
 
+/* The rule whose cover stands at a sandbox path or above it, or NULL. */
+const struct rule *plan_hiding_rule(const struct plan *plan, const char *path);
+
 /* The directory with the most ops right below it, for messages about plans that are too large:
  * *most of them. Freed by the caller; the plan has at least one op. */
 char *plan_dearest_directory(const struct plan *plan, size_t *most);

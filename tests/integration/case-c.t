@@ -128,7 +128,7 @@ case c09 => 'a working directory that is not visible inside is an error, never a
 	refuses($who, $dir, 'not shown', qr{working directory \Q$dir/p/sub\E cannot be used}, [policy($who, {root => 'deny'},
 		extends => ['strict'],
 		process => {cwd => "$dir/p/sub"})]);
-	refuses($who, $dir, 'under a deny', qr{\Q$dir/p/sub\E}, [policy($who, {deny => ["$dir/p"]})], cwd => "$dir/p/sub");
+	refuses($who, $dir, 'under a deny', qr{\Q$dir/p/sub\E.*hint: the rule for \Q$dir/p\E \(\S+: /filesystem/deny/0\) hides it}s, [policy($who, {deny => ["$dir/p"]})], cwd => "$dir/p/sub");
 	refuses($who, $dir, 'denied itself', qr{\Q$dir/p/sub\E}, [policy($who, {deny => ["$dir/p/sub"]})],
 		cwd => "$dir/p/sub");
 	refuses($who, $dir, 'a file', qr{\Q$dir/f\E}, [policy($who, {}), '--chdir', put($who, "$dir/f", '')]);
