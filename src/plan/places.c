@@ -316,7 +316,7 @@ static int missing_rule(const struct maker *m, const struct rule *rule, const st
 {
 	CLEANUP_FREE char *dir = path_parent(t->blocked);
 
-	if ((t->error == -EACCES || t->error == -ELOOP) && is_planted(m, rule, t))
+	if (t->error != -ENOENT && t->error != -ENOTDIR && is_planted(m, rule, t))
 		return 0;
 	/* Nor can anyone inside reach it, unless they open the way first. */
 	if (t->error == -EACCES && rule->kind == RULE_PATH && rule->access == ACCESS_DENY &&
@@ -598,11 +598,13 @@ static int check_kind(const struct maker *m, const struct rule *rule, const stru
 	if (rule->kind == RULE_DEVICE) {
 		if (!may_raise(m, rule, t))
 			return err_raise(m, rule, t);
-		if (device || t->st.kind == TREE_DIR)
+		if (device)
 			return 0;
 		err_set(m->err, ERR_PLAN, "%s is %s, no device node", rule->path,
 			tree_kind_name(t->st.kind));
-		err_hint(m->err, "use read or write for what is no device");
+		err_hint(m->err, t->st.kind == TREE_DIR
+					 ? "name the devices in it, one by one"
+					 : "use read or write for what is no device");
 		return err_rule(m->err, rule);
 	}
 	if (rule->access == ACCESS_DENY || (!device && !path_within(t->path, "/dev")))

@@ -19,7 +19,7 @@ enum show {
 	SHOW_HOST,    /* the host object source, with access read or write */
 	SHOW_NOTHING, /* denied; source is the host object it would be */
 	SHOW_LINK,    /* a link of the host on a rule's way; source is its text */
-	SHOW_DEVICE,  /* the device node (or directory of nodes) source */
+	SHOW_DEVICE,  /* the device node source */
 	SHOW_TMPFS,
 	SHOW_FILE,
 	SHOW_PROC,

@@ -374,10 +374,7 @@ static int emit_file(struct planner *p, const struct place *place, const struct 
 
 static int emit_device(struct planner *p, const struct place *place, const struct under *under)
 {
-	struct tree_stat st;
-	bool directory = tree_lstat(p->tree, place->source, &st) == 0 && st.kind == TREE_DIR;
-
-	if (check_mount_point(p, place, under, directory, place->why) < 0)
+	if (check_mount_point(p, place, under, false, place->why) < 0)
 		return -1;
 	add_op(p, OP_DEV_BIND, place->source, place->path, place->why);
 	return 0;

@@ -6,6 +6,7 @@
 #include "policy/merge.h"
 #include "policy/value.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,6 +248,17 @@ static int new_rule(
 	return 0;
 }
 
+/* Whether a name of a path is longer than any file's can be. */
+static bool has_long_name(const char *path)
+{
+	for (; *path; path += strcspn(path, "/")) {
+		path += strspn(path, "/");
+		if (strcspn(path, "/") > NAME_MAX)
+			return true;
+	}
+	return false;
+}
+
 static int read_path_value(struct reader *r, const json *value, const struct json_place *at,
 	bool patterns, struct path_value *out)
 {
@@ -255,9 +267,12 @@ static int read_path_value(struct reader *r, const json *value, const struct jso
 		return -1;
 	if (value_path(out, json_string(value), r->source->dir, r->context, r->err) < 0)
 		return locate(r, at);
-	if (!out->pattern || patterns)
+	if (out->pattern ? patterns : !has_long_name(out->path))
 		return 0;
 	free(out->path);
+	free(out->spelled);
+	if (!out->pattern)
+		return fail(r, at, "a name of the path is longer than %d bytes", NAME_MAX);
 	value_refuse_pattern(json_string(value), r->err);
 	locate(r, at);
 	return -1;

@@ -50,7 +50,7 @@ sub outside {
 		chmod 0600, "$dir/outside/others";
 		system 'mknod', '-m', '666', "$dir/outside/device", qw(c 1 7);
 	}
-	return map({ "$dir/outside/$_" } qw(secret secret/key file open folder fifo socket device other other/key others none none/x)),
+	return map({ "$dir/outside/$_" } qw(secret secret/key file open folder fifo socket device other other/key others none none/x)), '/' . 'x' x 300,
 		"$dir/outside", $who->{home}, '/dev/null', '/dev/zero', '/dev/shm', '/dev/ptmx', '/dev/fd/0', '/tmp', '/tmp/x', '/proc/1/environ',
 		'/proc/self/root', '/proc/self/cwd', '/etc/shadow', '/etc/passwd', '/root', '/root/.bashrc', '/run', '/sys/kernel';
 }

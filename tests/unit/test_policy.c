@@ -11,6 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* 256 bytes */
+#define NAME_32 "0123456789abcdef0123456789abcdef"
+#define LONG_NAME NAME_32 NAME_32 NAME_32 NAME_32 NAME_32 NAME_32 NAME_32 NAME_32
+
 static const struct policy_context context = {.home = "/home/u", .cwd = "/home/u/src/p"};
 
 /* One line for each rule but the language's own, and for each setting that is not the default. */
@@ -755,6 +759,11 @@ static const struct bad bad[] = {
 		"p: /off/0", "no earlier layer", ""},
 	{"off of a final rule", "\"extends\": [\"@D/final.json\"], \"off\": [\"f\"]", "p: /off/0",
 		"final.json: /filesystem/deny/0", ""},
+	{"a name that no file can have", FS("\"deny\": [\"/a\", \"/b/" LONG_NAME "/c\"]"),
+		"p: /filesystem/deny/1", "longer than 255 bytes", ""},
+	{"a place that no file can have",
+		FS("\"tmpfs\": [{\"at\": \"/m/" LONG_NAME "/../" LONG_NAME "\"}]"),
+		"p: /filesystem/tmpfs/0/at", "longer than 255 bytes", ""},
 	/* sbx's own files. */
 	{"own configuration", FS("\"write\": [\"~/.config/sbx/policies\"]"),
 		"p: /filesystem/write/0", "/home/u/.config/sbx", "read"},
