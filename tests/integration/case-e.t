@@ -59,6 +59,27 @@ case e01 => 'thousands of denied files in ten folders are planned, with a note o
 	}
 };
 
+case e01 => 'a folder of ten thousand entries is shown, written to, denied, and refused only where it has to be rebuilt', sub {
+	my ($who, $dir) = @_;
+	folder($who, "$dir/$_") for 'many', 'from';
+	for my $i (1 .. 10000) {
+		open my $file, '>', "$dir/many/f$i" or die;
+	}
+	system 'chown', '-R', "$who->{uid}:$who->{gid}", "$dir/many" if !$>;
+	refuses($who, "$dir/from", 'a new name in it', qr{needs [123]\d{4} words and bwrap takes 9000: 10001 of its \d+ mounts lie in \Q$dir/many\E\n},
+		[policy($who, {mounts => [{at => "$dir/many/new", from => "$dir/from"}]})]);
+	refuses($who, "$dir/from", 'a pattern that matches most', qr{9000: 9\d{3} of its \d+ mounts lie in \Q$dir/many\E\n},
+		[policy($who, {deny => ["$dir/many/f??*"]})]);
+	my @known = policy($who, {deny => ["$dir/many/f77"], read => ["$dir/many/f78"], write => ["$dir/many"]});
+	promises($who, \@known,
+		[read => "$dir/many/f77", 'EACCES', 'a name in it is denied'],
+		[write => "$dir/many/f78", 'EROFS', 'another protected'],
+		[write => "$dir/many/f10000", 'ok', 'the others are written to'],
+		[create => "$dir/many/new", 'ok', 'and new ones made']);
+	is(inside($who, \@known, "ls $dir/many | wc -l"), "10000\n", "$who->{name}: all are there");
+	promises($who, [policy($who, {deny => ["$dir/many"]})], [read => "$dir/many/f77", 'EACCES', 'all of it is denied']);
+};
+
 case e02 => 'an argument or a variable that is too long for the kernel is said to be', sub {
 	my ($who, $dir) = @_;
 	my $long = '#' x 200_000;
