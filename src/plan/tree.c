@@ -20,13 +20,16 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* What lstat said of a path: asked once, so that planner, proof and command all see one state of
+/* What the host said of a path: asked once, so that planner, proof and command all see one state of
  * the host. */
 struct answer {
 	char *path;
 	int error;
 	struct tree_stat st;
 	enum { UNASKED, USABLE, NOT_USABLE } use;
+	bool listed;
+	int list_error;
+	struct strvec names; /* its entries, once it was listed */
 };
 
 struct live {
@@ -219,11 +222,16 @@ static void push_name(void *names, int dir, const char *name)
 
 static int live_list(const struct tree *tree, const char *path, struct strvec *names)
 {
-	int error = each_entry(path, push_name, names);
+	struct answer *answer = answer_of(tree, path);
 
-	(void)tree;
-	strvec_sort(names);
-	return error;
+	if (!answer->listed) {
+		answer->listed = true;
+		answer->list_error = each_entry(path, push_name, &answer->names);
+		strvec_sort(&answer->names);
+	}
+	for (size_t i = 0; i < answer->names.n; i++)
+		strvec_push(names, answer->names.v[i]);
+	return answer->list_error;
 }
 
 struct scan {
@@ -495,6 +503,7 @@ int tree_live_open(const struct tree *tree, const char *path)
 static void free_answer(void *answer)
 {
 	free(((struct answer *)answer)->path);
+	strvec_clear(&((struct answer *)answer)->names);
 	free(answer);
 }
 

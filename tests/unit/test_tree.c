@@ -113,9 +113,14 @@ static void open_what_was_planned(const struct tree *live)
 	CLEANUP_FREE char *sub = in_base("/dir/sub");
 	CLEANUP_FREE char *fifo = in_base("/fifo");
 	CLEANUP_FREE char *gone = in_base("/gone");
+	CLEANUP_FREE char *dir = in_base("/dir");
+	CLEANUP_STRVEC struct strvec before = {0};
+	CLEANUP_STRVEC struct strvec after = {0};
 	const char *const planned[] = {file, sub, fifo, gone};
 	struct tree_stat st;
 	int fd;
+
+	tree_list(live, dir, &before);
 
 	for (size_t i = 0; i < 4; i++)
 		tree_lstat(live, planned[i], &st);
@@ -126,6 +131,9 @@ static void open_what_was_planned(const struct tree *live)
 	if (rename("dir/sub", "dir/sub2") < 0 || symlink("/etc", "dir/sub") < 0 ||
 		rename("fifo", "fifo2") < 0 || mkfifo("fifo", 0600) < 0)
 		exit(1);
+	tree_list(live, dir, &after);
+	ok(before.n == after.n && strvec_has(&after, "sub") && !strvec_has(&after, "sub2"),
+		"a directory is listed once");
 	is_int(tree_live_open(live, sub), -ESTALE,
 		"a link in place of a directory is not followed");
 	is_int(tree_live_open(live, fifo), -ESTALE, "another object of the same kind is not taken");
