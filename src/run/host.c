@@ -1,0 +1,249 @@
+#include "run/host.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <linux/capability.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* The lines of a file without their ends; none when it cannot be read. */
+static void read_lines(const char *path, struct strvec *lines)
+{
+	FILE *file = fopen(path, "re");
+	CLEANUP_FREE char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		strvec_push(lines, line);
+	}
+	if (file)
+		fclose(file);
+}
+
+/* The number in a file of /proc/sys; -1 when it is not there. */
+static long setting(const char *path)
+{
+	CLEANUP_STRVEC struct strvec lines = {0};
+
+	read_lines(path, &lines);
+	return lines.n ? strtol(lines.v[0], NULL, 10) : -1;
+}
+
+bool host_is_unmapped(unsigned uid)
+{
+	CLEANUP_STRVEC struct strvec lines = {0};
+
+	read_lines("/proc/self/uid_map", &lines);
+	/* "FIRST OUTSIDE COUNT": the initial namespace maps all 2^32 - 1 of them. */
+	if (lines.n == 1 && strstr(lines.v[0], " 4294967295"))
+		return false;
+	return uid == (unsigned)setting("/proc/sys/kernel/overflowuid");
+}
+
+/* The value of a line "NAME:\tVALUE" of a status; NULL when there is none. */
+static const char *field(const struct strvec *status, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < status->n; i++)
+		if (strncmp(status->v[i], name, len) == 0 && status->v[i][len] == ':')
+			return status->v[i] + len + 1 + strspn(status->v[i] + len + 1, "\t ");
+	return NULL;
+}
+
+static bool same_field(const struct strvec *a, const struct strvec *b, const char *name)
+{
+	const char *x = field(a, name), *y = field(b, name);
+
+	return x && y && strcmp(x, y) == 0;
+}
+
+/* Whether it is known what the filter allows: there is none, or it is the one that the whole pid
+ * namespace has, as in a container. Filters cannot be read, but they can be counted. */
+static bool filter_is_known(const struct strvec *own)
+{
+	CLEANUP_STRVEC struct strvec first = {0};
+	const char *mode = field(own, "Seccomp");
+
+	if (mode && strcmp(mode, "0") == 0)
+		return true;
+	read_lines("/proc/1/status", &first);
+	return same_field(own, &first, "Seccomp") && same_field(own, &first, "Seccomp_filters");
+}
+
+/* "DEVICE:INODE" of what a path leads to, as a fact; false when there is nothing. */
+static bool add_object(struct strvec *facts, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return false;
+	strvec_pushf(facts, "%s %ju:%ju", path, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return true;
+}
+
+/* When the pid namespace's init was started, as a fact: numbers of namespaces are used again. Where
+ * others' processes cannot be seen there is none. */
+static void add_init(struct strvec *facts)
+{
+	CLEANUP_STRVEC struct strvec lines = {0};
+	const char *at;
+
+	read_lines("/proc/1/stat", &lines);
+	/* "PID (NAME) STATE ...", where NAME may hold anything: field 22, the 20th after it. */
+	at = lines.n ? strrchr(lines.v[0], ')') : NULL;
+	for (int i = 0; at && i < 20; i++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		strvec_pushf(facts, "init %.*s", (int)strcspn(at + 1, " "), at + 1);
+}
+
+struct mount_line {
+	long id, parent;
+	const char *at; /* inside text */
+	bool read_only;
+	char *text;
+};
+
+/* "ID PARENT MAJOR:MINOR ROOT AT OPTIONS ..." of mountinfo; at is NULL when it is not that. text is
+ * to be freed. */
+static bool parse_mount(const char *line, struct mount_line *m)
+{
+	const char *fields[6];
+	char *next;
+
+	*m = (struct mount_line){.text = xstrdup(line)};
+	next = m->text;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (!(fields[i] = strsep(&next, " ")))
+			return false;
+	m->id = strtol(fields[0], NULL, 10);
+	m->parent = strtol(fields[1], NULL, 10);
+	m->at = fields[4];
+	m->read_only = strncmp(fields[5], "ro", 2) == 0 && (!fields[5][2] || fields[5][2] == ',');
+	return true;
+}
+
+void host_read_mounts(struct host *host, char *const *lines)
+{
+	/* What the kernel itself has set aside as mount points, which hide nothing. */
+	static const char *const harmless[] = {"/proc/sys/fs/binfmt_misc", "/proc/fs/nfsd"};
+	CLEANUP_STRVEC struct strvec of_proc = {0};
+	long proc = -1; /* the mount at /proc that is seen: the last one */
+
+	host->chroot = true;
+	for (char *const *line = lines; *line; line++) {
+		struct mount_line m;
+
+		if (parse_mount(*line, &m) && strcmp(m.at, "/") == 0)
+			host->chroot = false;
+		else if (m.at && path_within(m.at, "/proc"))
+			strvec_push(&of_proc, *line);
+		if (m.at && strcmp(m.at, "/proc") == 0) {
+			proc = m.id;
+			host->proc_read_only = m.read_only;
+		}
+		free(m.text);
+	}
+	for (size_t i = 0; i < of_proc.n; i++) {
+		struct mount_line m;
+		bool hides = parse_mount(of_proc.v[i], &m) && m.parent == proc &&
+			     strcmp(m.at, "/proc") != 0;
+
+		for (size_t k = 0; hides && k < sizeof(harmless) / sizeof(*harmless); k++)
+			hides = strcmp(m.at, harmless[k]) != 0;
+		host->proc_masked = host->proc_masked || hides;
+		strvec_push(&host->facts, of_proc.v[i]);
+		free(m.text);
+	}
+}
+
+/* Adds the lines of a file as facts; false when there are none. */
+static bool add_file(struct strvec *facts, const char *path)
+{
+	CLEANUP_STRVEC struct strvec lines = {0};
+
+	read_lines(path, &lines);
+	for (size_t i = 0; i < lines.n; i++)
+		strvec_pushf(facts, "%s %s", path, lines.v[i]);
+	return lines.n > 0;
+}
+
+/* Ids, capabilities and filters of this process. */
+static bool look_at_process(struct host *host)
+{
+	static const char *const names[] = {"Uid", "Gid", "CapInh", "CapPrm", "CapEff", "CapBnd",
+		"CapAmb", "NoNewPrivs", "Seccomp", "Seccomp_filters"};
+	CLEANUP_STRVEC struct strvec status = {0};
+	const char *effective, *seccomp;
+
+	read_lines("/proc/self/status", &status);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *value = field(&status, names[i]);
+
+		if (value)
+			strvec_pushf(&host->facts, "%s %s", names[i], value);
+	}
+	effective = field(&status, "CapEff");
+	seccomp = field(&status, "Seccomp");
+	host->admin = effective && strtoull(effective, NULL, 16) >> CAP_SYS_ADMIN & 1;
+	host->seccomp = seccomp && strcmp(seccomp, "0") != 0;
+	return status.n && filter_is_known(&status);
+}
+
+static long add_setting(struct strvec *facts, const char *path)
+{
+	long value = setting(path);
+
+	strvec_pushf(facts, "%s %ld", path, value);
+	return value;
+}
+
+void host_look(struct host *host)
+{
+	static const char *const others[] = {"pid", "mnt", "net", "ipc", "uts", "cgroup"};
+	CLEANUP_STRVEC struct strvec mounts = {0}, label = {0};
+	struct utsname name;
+	bool known;
+
+	*host = (struct host){.root = geteuid() == 0};
+	known = add_file(&host->facts, "/proc/sys/kernel/random/boot_id") &&
+		add_object(&host->facts, "/proc/self/ns/user") &&
+		add_object(&host->facts, "/proc/self/ns/mnt") &&
+		add_object(&host->facts, "/proc/self/ns/pid") && add_object(&host->facts, "/");
+	add_init(&host->facts);
+	known = look_at_process(host) && known;
+	/* SELinux's or AppArmor's; nothing, or an error, without them. */
+	read_lines("/proc/self/attr/current", &label);
+	host->confined = label.n && strncmp(label.v[0], "unconfined", 10) != 0;
+	strvec_pushf(&host->facts, "label %s", label.n ? label.v[0] : "-");
+	host->max_user_namespaces = add_setting(&host->facts, "/proc/sys/user/max_user_namespaces");
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		CLEANUP_FREE char *path = xasprintf("/proc/sys/user/max_%s_namespaces", others[i]);
+
+		add_setting(&host->facts, path);
+	}
+	host->unprivileged_userns =
+		add_setting(&host->facts, "/proc/sys/kernel/unprivileged_userns_clone");
+	host->apparmor_restricts =
+		add_setting(&host->facts, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
+	read_lines("/proc/self/mountinfo", &mounts);
+	host_read_mounts(host, strvec_argv(&mounts));
+	host->unmapped = host_is_unmapped(geteuid());
+	/* The one that gVisor has given itself since its beginning. */
+	host->gvisor = uname(&name) == 0 && strstr(name.version, "Jan 10 15:06:54 PST 2016");
+	if (!known)
+		strvec_clear(&host->facts);
+}
+
+void host_clear(struct host *host)
+{
+	strvec_clear(&host->facts);
+}
