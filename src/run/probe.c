@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "run/hint.h"
+#include "run/host.h"
 #include "run/launch.h"
 
 #include <errno.h>
@@ -34,23 +36,47 @@ static long setting(const char *path)
 	return value;
 }
 
-/* Whether a uid stands for those that this user namespace does not map, the real root among
- * them, so that nobody can tell whose a file is. */
-static bool is_unmapped(uid_t uid)
-{
-	/* "FIRST OUTSIDE COUNT": the initial namespace maps all 2^32 - 1 of them. */
-	FILE *map = fopen("/proc/self/uid_map", "re");
-	char text[128] = "";
-	bool all = map && fgets(text, sizeof(text), map) && strstr(text, " 4294967295\n");
+/* Finding bwrap */
 
-	if (map)
-		fclose(map);
-	return !all && uid == (uid_t)setting("/proc/sys/kernel/overflowuid");
+/* Whether others than root (own: and the caller) could put something else in a place: its owner, or
+ * whoever its mode lets write. In a directory with the sticky bit others can change only what is
+ * theirs. */
+static bool is_changeable(const char *path, bool own)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || statvfs(path, &fs) < 0)
+		return true;
+	if (fs.f_flag & ST_RDONLY)
+		return false;
+	return (st.st_uid != 0 && !(own && st.st_uid == geteuid()) &&
+		       !host_is_unmapped(st.st_uid)) ||
+	       (st.st_mode & (S_IWGRP | S_IWOTH) && !(S_ISDIR(st.st_mode) && st.st_mode & S_ISVTX));
 }
 
-/* Whether a file is a bwrap that nobody else could have put there. */
-static int check_bwrap(const char *path, struct err *err)
+/* The part of a path, itself or a directory on its way, that is changeable; NULL when none is. */
+static char *changeable_part(const char *path, bool own)
 {
+	char *at = xstrdup(path);
+
+	while (!is_changeable(at, own)) {
+		char *parent = strcmp(at, "/") != 0 ? path_parent(at) : NULL;
+
+		free(at);
+		at = parent;
+		if (!at)
+			break;
+	}
+	return at;
+}
+
+/* Whether a file, which was found by name, is a bwrap that nobody else could have put there. */
+static int check_bwrap(const char *path, const char *name, struct err *err)
+{
+	CLEANUP_FREE char *dir = path_parent(path), *plain = path_normalize(name);
+	CLEANUP_FREE char *above = path_parent(plain);
+	CLEANUP_FREE char *changeable = NULL;
 	struct stat st;
 
 	if (stat(path, &st) < 0)
@@ -61,12 +87,23 @@ static int check_bwrap(const char *path, struct err *err)
 		err_set(err, ERR_PROBE, "%s is writable for others than its owner", path);
 		return err_hint(err, "chmod go-w %s", path);
 	}
-	if (st.st_uid != 0 && st.st_uid != geteuid() && !is_unmapped(st.st_uid)) {
+	if (st.st_uid != 0 && st.st_uid != geteuid() && !host_is_unmapped(st.st_uid)) {
 		err_set(err, ERR_PROBE, "%s belongs to uid %u, neither root nor you", path,
 			st.st_uid);
 		return err_hint(err, "name one to trust with --bwrap PATH");
 	}
-	return 0;
+	changeable = changeable_part(dir, true);
+	/* The links that lead there, too. */
+	if (!changeable)
+		changeable = changeable_part(above, true);
+	if (!changeable)
+		return 0;
+	err_set(err, ERR_PROBE, "%s could be replaced: others than root and you can change %s",
+		path, changeable);
+	return err_hint(err,
+		"name one with --bwrap PATH whose directories only root and you can change, or "
+		"chmod go-w %s",
+		changeable);
 }
 
 /* The bwrap that somebody named. */
@@ -77,7 +114,7 @@ static int named_bwrap(const char *name, const char *who, char **path, struct er
 	*path = realpath(name, NULL);
 	if (!*path)
 		return err_set(err, ERR_PROBE, "%s: %s: %s", who, name, strerror(errno));
-	return check_bwrap(*path, err);
+	return check_bwrap(*path, name, err);
 }
 
 /* dir/bwrap with links followed, NULL when there is none. */
@@ -92,26 +129,9 @@ static char *bwrap_in(const char *dir)
  * that others, or an earlier command in the sandbox, can write. */
 static bool is_of_system(const char *path)
 {
-	CLEANUP_FREE char *at = xstrdup(path);
+	CLEANUP_FREE char *changeable = changeable_part(path, false);
 
-	for (;;) {
-		struct statvfs fs;
-		struct stat st;
-		char *parent;
-		bool changeable;
-
-		if (stat(at, &st) < 0 || statvfs(at, &fs) < 0)
-			return false;
-		changeable = (st.st_uid != 0 && !is_unmapped(st.st_uid)) ||
-			     (st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX));
-		if (changeable && !(fs.f_flag & ST_RDONLY))
-			return false;
-		if (strcmp(at, "/") == 0)
-			return true;
-		parent = path_parent(at);
-		free(at);
-		at = parent;
-	}
+	return !changeable;
 }
 
 /* root's PATH says nothing: what root owns may have been made by root's commands in the sandbox. */
@@ -149,13 +169,11 @@ int probe_find_bwrap(const char *option, const char *environment, const char *se
 	} else if (environment) {
 		result = named_bwrap(environment, "$SBX_BWRAP", path, err);
 	} else if ((*path = search_bwrap(search))) {
-		result = check_bwrap(*path, err);
+		result = check_bwrap(*path, *path, err);
 	} else {
-		err_set(err, ERR_PROBE,
-			"bwrap is not installed: no directory of PATH has one that is root's");
-		result = err_hint(err,
-			"install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap, "
-			"apk add bubblewrap), or name it with --bwrap PATH");
+		err_set(err, ERR_PROBE, "%s: no directory of PATH has one that is root's",
+			cause_words(CAUSE_NOT_INSTALLED));
+		result = err_hint(err, "%s", cause_remedy(CAUSE_NOT_INSTALLED));
 	}
 	if (result < 0) {
 		free(*path);

@@ -37,8 +37,8 @@ struct probe {
  * path; else "bwrap" beside our own binary; else in the absolute entries of search (PATH's
  * value; not for root) and the system's own directories, where only root could have put it;
  * those may be NULL. *path is its absolute path without links; free with free(). ERR_PROBE when
- * there is none, or when the one found could have been replaced: writable for group or others,
- * or owned by neither root nor the caller. */
+ * there is none, or when the one found could have been replaced: it, or a directory on its way, is
+ * writable for group or others, or owned by neither root nor the caller. */
 int probe_find_bwrap(const char *option, const char *environment, const char *search, char **path,
 	struct err *err);
 

@@ -59,5 +59,22 @@ for my $who (callers()) {
 		$refused->(['--bwrap', "$dir/bwrap"], {}, 'belongs to uid 2002', "another user's bwrap is refused");
 	}
 	unlink "$dir/bwrap";
+	put($who, "$dir/open/bin/bwrap", "#!/bin/sh\nexec $real \"\$@\"\n", 0755);
+	is(run($who, [$EXEC, '--bwrap', "$dir/open/bin/bwrap", '--', 'true'])->{code}, 0, "$name: (a bwrap in a directory of the caller's)");
+	for my $mode (0777, 0775) {
+		chmod $mode, "$dir/open";
+		$refused->(['--bwrap', "$dir/open/bin/bwrap"], {}, "others than root and you can change $dir/open",
+			'a bwrap below a directory that others can write is refused');
+	}
+	chmod 0755, "$dir/open";
+	symlink "$dir/open/bin/bwrap", "$dir/open/way" or die;
+	is(run($who, [$EXEC, '--bwrap', "$dir/open/way", '--', 'true'])->{code}, 0, "$name: (a link to it)");
+	put($who, "$dir/way/.keep", '');
+	symlink "$dir/open/bin/bwrap", "$dir/way/bwrap" or die;
+	chmod 0777, "$dir/way";
+	$refused->(['--bwrap', "$dir/way/bwrap"], {}, "can change $dir/way", 'so is one behind a link there');
+	chmod 01777, "$dir/open";
+	is(run($who, [$EXEC, '--bwrap', "$dir/open/bin/bwrap", '--', 'true'])->{code}, 0, "$name: in a sticky directory others can change only what is theirs");
+	system 'rm', '-r', "$dir/open", "$dir/way";
 }
 done_testing();
