@@ -81,6 +81,29 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 	return policy_check_secrets(&p->policy, environ, err);
 }
 
+struct probe_needs prepare_needs(const struct policy *policy)
+{
+	return (struct probe_needs){
+		.fresh = policy->proc == PROC_AUTO || policy->proc == PROC_FRESH,
+		.bind = policy->proc == PROC_AUTO || policy->proc == PROC_BIND,
+		.disable_userns = !policy->nested_userns,
+		.capabilities = policy->capabilities.n > 0,
+		.network = policy->network == NETWORK_NONE,
+		.hostname = policy->hostname,
+	};
+}
+
+enum proc_mode prepare_proc(enum probe_proc proc)
+{
+	static const enum proc_mode modes[] = {
+		[PROBE_PROC_NONE] = PROC_NONE,
+		[PROBE_PROC_FRESH] = PROC_FRESH,
+		[PROBE_PROC_BIND] = PROC_BIND,
+	};
+
+	return modes[proc];
+}
+
 /* 0, or -errno as chdir would give it inside. */
 static int look_at_cwd(const struct prepared *p)
 {

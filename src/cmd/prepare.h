@@ -12,6 +12,7 @@
 #include "plan/tree.h"
 #include "policy/policy.h"
 #include "run/lease.h"
+#include "run/probe.h"
 
 #include <stdbool.h>
 
@@ -31,11 +32,15 @@ struct prepared {
 
 /* Loads and merges the policies and the command line's layer for the calling user. */
 int prepare_policy(struct prepared *p, const struct options *options, struct err *err);
+/* What the policy needs of host and bwrap. */
+struct probe_needs prepare_needs(const struct policy *policy);
 /* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. Missing names that
  * the policy wants enforced are held before, or, without starts, taken to be. A working
  * directory that the view does not have is an error, or, when only questions are asked about the
  * view, a note; "/" then stands for it. Notes of the environment are in plan.notes too. */
 int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, struct err *err);
+/* The mode in which a plan shows /proc as a run will. */
+enum proc_mode prepare_proc(enum probe_proc proc);
 /* Answers about the proven plan, for the calling user; to be ended with explainer_clear before p.
  * nested_userns: the command can make user namespaces. */
 int prepare_explainer(

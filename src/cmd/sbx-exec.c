@@ -36,7 +36,8 @@ struct exec {
 	struct report report;
 	struct prepared prepared;
 	char *bwrap;
-	struct probe probe;
+	struct probe_request request;
+	struct probe_choice probe;
 	struct bwrap_words words;
 	struct expected_mount *mounts; /* what the plan's mounts have to be */
 	size_t n_mounts;
@@ -82,36 +83,24 @@ static int check_command_line(struct exec *e, struct err *err)
 	return 0;
 }
 
-static int probe_host(struct exec *e, struct err *err)
+/* Finds bwrap, and says what will be asked. */
+static int find_bwrap(struct exec *e, struct err *err)
 {
-	const struct policy *policy = &e->prepared.policy;
-	struct probe_request request = {
-		.fresh = policy->proc == PROC_AUTO || policy->proc == PROC_FRESH,
-		.bind = policy->proc == PROC_AUTO || policy->proc == PROC_BIND,
-		.disable_userns = !policy->nested_userns,
-		.network = policy->network == NETWORK_NONE,
-	};
-
 	if (probe_find_bwrap(
 		    e->options.bwrap, getenv("SBX_BWRAP"), getenv("PATH"), &e->bwrap, err) < 0)
 		return -1;
-	request.bwrap = e->bwrap;
-	if (probe_run(&e->probe, &request, &e->result.notes, err) < 0)
-		return -1;
-	if (policy->hostname && !e->probe.hostname) {
-		err_set(err, ERR_PROBE, "the policy sets a host name, which is not allowed here");
-		return err_hint(err,
-			"take identity.hostname out of the policy, or allow sethostname(2) "
-			"in the container");
-	}
-	/* In bwrap's first user namespace a capability could unmount every cover. */
-	if (policy->capabilities.n && !e->probe.disable_userns) {
-		err_set(err, ERR_PROBE,
-			"the policy gives capabilities, and nested user namespaces cannot be "
-			"disabled here: the command could undo the sandbox");
-		return err_hint(err, "take process.capabilities out of the policy");
-	}
+	e->request =
+		(struct probe_request){.bwrap = e->bwrap, .runtime_dir = getenv("XDG_RUNTIME_DIR")};
 	return 0;
+}
+
+static int probe_host(struct exec *e, struct err *err)
+{
+	struct probe_needs needs = prepare_needs(&e->prepared.policy);
+
+	if (find_bwrap(e, err) < 0)
+		return -1;
+	return probe_for(&e->probe, &e->request, &needs, &e->result.notes, err);
 }
 
 /* exec gives back the capabilities that the planner's tree sets aside (plan/tree.h); so does
@@ -196,18 +185,13 @@ static rlim_t fd_limit(void)
 
 static int make_plan(struct exec *e, struct err *err)
 {
-	static const enum proc_mode modes[] = {
-		[PROBE_PROC_NONE] = PROC_NONE,
-		[PROBE_PROC_FRESH] = PROC_FRESH,
-		[PROBE_PROC_BIND] = PROC_BIND,
-	};
 	struct prepared *p = &e->prepared;
 	struct bwrap_options bwrap = {.hostname = e->probe.hostname,
 		.disable_userns = e->probe.disable_userns,
 		.new_session = true,
 		.env = &p->env};
 
-	if (prepare_plan(p, modes[e->probe.proc], false, err) < 0 ||
+	if (prepare_plan(p, prepare_proc(e->probe.proc), false, err) < 0 ||
 		prepare_required(p, !e->probe.disable_userns, err) < 0)
 		return -1;
 	if (check_places(e, err) < 0)
@@ -434,6 +418,11 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 		.wall_ms = policy->wall_ms,
 	};
 	run_supervised(&spec, &e->result);
+	if (e->result.outcome == OUTCOME_SETUP_FAILED && e->probe.kept) {
+		probe_forget(&e->request);
+		strvec_push(&e->result.notes,
+			"what was known of this host may have changed: the next run asks anew");
+	}
 	return 0;
 }
 

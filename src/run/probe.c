@@ -2,39 +2,30 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "run/hint.h"
+#include "run/cache.h"
 #include "run/host.h"
-#include "run/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A trial takes some 10 ms; one that takes longer than this hangs. */
 #define TRIAL_MS 10000
-
-/* The number in a file of /proc/sys; -1 when it is not there. */
-static long setting(const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char text[32];
-	long value = -1;
-
-	if (!file)
-		return -1;
-	if (fgets(text, sizeof(text), file))
-		value = strtol(text, NULL, 10);
-	fclose(file);
-	return value;
-}
+/* All of them together. */
+#define TRIALS_MS 30000
 
 /* Finding bwrap */
 
@@ -182,219 +173,476 @@ int probe_find_bwrap(const char *option, const char *environment, const char *se
 	return result;
 }
 
-/* An empty sandbox whose command does not exist: all that matters comes before its execution.
- * null is a descriptor of /dev/null. */
-static void trial_words(struct strvec *words, const struct probe *try, bool network, int null)
+/* Trials */
+
+#define BIT(feature) (1U << (feature))
+#define ALL (BIT(PROBE_FEATURES) - 1)
+/* What no sandbox can do without. */
+#define BARE (BIT(PROBE_USER) | BIT(PROBE_PID) | BIT(PROBE_JSON_STATUS_FD))
+#define OUTER (BIT(PROBE_OUTER_MOUNTS) | BIT(PROBE_OUTER_PID))
+/* What goes where /proc is masked. */
+#define PROC (BIT(PROBE_FRESH_PROC) | BIT(PROBE_OUTER_PID) | BIT(PROBE_DISABLE_USERNS))
+
+static const struct {
+	const char *name;
+	const char *words[4]; /* of bwrap; "" is a descriptor of /dev/null */
+	unsigned rests_on;    /* features */
+	unsigned since[2];    /* the release of bwrap that brought it, where that matters */
+} features[PROBE_FEATURES] = {
+	[PROBE_USER] = {"user", {"--unshare-user"}, 0, {0}},
+	[PROBE_PID] = {"pid", {"--unshare-pid"}, BIT(PROBE_USER), {0}},
+	/* launch passes it always. */
+	[PROBE_JSON_STATUS_FD] = {"json-status-fd", {NULL}, BIT(PROBE_USER), {0}},
+	[PROBE_OUTER_MOUNTS] = {"outer-mounts", {NULL}, BARE, {0}},
+	[PROBE_OUTER_PID] = {"outer-pid", {NULL}, BIT(PROBE_OUTER_MOUNTS), {0}},
+	[PROBE_IPC] = {"ipc", {"--unshare-ipc"}, BARE, {0}},
+	[PROBE_UTS] = {"uts", {"--unshare-uts"}, BARE, {0}},
+	[PROBE_CGROUP] = {"cgroup", {"--unshare-cgroup-try"}, BARE, {0}},
+	[PROBE_NET] = {"net", {"--unshare-net"}, BARE, {0}},
+	[PROBE_PERMS] = {"perms", {"--perms", "0755", "--dir", "/perms"}, BARE, {0, 5}},
+	[PROBE_SIZE] = {"size", {"--size", "4096", "--tmpfs", "/size"}, BARE, {0, 7}},
+	[PROBE_FRESH_PROC] = {"fresh-proc", {"--proc", "/proc"}, BARE, {0}},
+	[PROBE_BOUND_PROC] = {"bound-proc", {"--ro-bind", "/proc", "/bound"}, BARE, {0}},
+	[PROBE_DISABLE_USERNS] = {"disable-userns", {"--disable-userns"}, BARE, {0, 8}},
+	[PROBE_HOSTNAME] = {"hostname", {"--hostname", "sbx"}, BIT(PROBE_UTS), {0}},
+	[PROBE_BIND_FD] = {"bind-fd", {"--ro-bind-fd", "", "/null"}, BARE, {0, 10}},
+};
+
+const char *probe_feature_name(enum probe_feature feature)
 {
-	strvec_pushl(words, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
-		"--unshare-cgroup-try", "--die-with-parent", "--new-session", NULL);
-	if (network)
-		strvec_push(words, "--unshare-net");
-	if (try->disable_userns)
-		strvec_push(words, "--disable-userns");
-	if (try->hostname)
-		strvec_pushl(words, "--hostname", "sbx", NULL);
-	if (try->proc == PROBE_PROC_FRESH)
-		strvec_pushl(words, "--proc", "/proc", NULL);
-	if (try->proc == PROBE_PROC_BIND)
-		strvec_pushl(words, "--ro-bind", "/proc", "/proc", NULL);
-	if (try->bind_fd) {
-		strvec_push(words, "--ro-bind-fd");
-		strvec_pushf(words, "%d", null);
-		strvec_push(words, "/null");
-	}
+	return features[feature].name;
+}
+
+/* A series of trials. */
+struct trials {
+	const char *bwrap;
+	int64_t end;                                         /* CLOCK_MONOTONIC, ms */
+	char said[sizeof(((struct probe_result *)0)->said)]; /* the reason of the last to fail */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* An empty sandbox whose command does not exist: all that matters comes before its execution. */
+static void spell(struct strvec *words, unsigned set, int null)
+{
+	const size_t n_words = sizeof(features[0].words) / sizeof(features[0].words[0]);
+
+	strvec_pushl(words, "--die-with-parent", "--new-session", NULL);
+	for (int f = 0; f < PROBE_FEATURES; f++)
+		for (size_t i = 0; set & BIT(f) && i < n_words && features[f].words[i]; i++)
+			if (*features[f].words[i])
+				strvec_push(words, features[f].words[i]);
+			else
+				strvec_pushf(words, "%d", null);
 	strvec_pushl(words, "--remount-ro", "/", NULL);
 }
 
-/* Runs one trial; whether it worked. said gets the first line of what bwrap printed. */
-static bool trial(
-	const char *bwrap, const struct probe *try, bool network, char *said, size_t said_size)
+static enum outer outer_of(unsigned set)
 {
-	CLEANUP_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	return set & BIT(PROBE_OUTER_PID)      ? OUTER_ALL
+	       : set & BIT(PROBE_OUTER_MOUNTS) ? OUTER_MOUNTS
+					       : OUTER_NONE;
+}
+
+/* Runs bwrap with words and waits for its end, for a time. Whether it has come to its command; text
+ * gets the first line of what it printed on fd (1 or 2), or why it could not be started. */
+static bool run_bwrap(struct trials *t, const struct strvec *words, enum outer outer, int null,
+	int fd, char *text, size_t size)
+{
 	CLEANUP_CLOSE int output = memfd_create("bwrap-says", MFD_CLOEXEC);
-	CLEANUP_STRVEC struct strvec words = {0}, notes = {0};
+	CLEANUP_STRVEC struct strvec notes = {0};
 	char *const command[] = {(char[]){"/nothing"}, NULL};
-	const int stdio[] = {null, null, output};
+	const int stdio[] = {null, fd == 1 ? output : null, fd == 2 ? output : null};
 	struct launch_spec spec = {
-		.bwrap = bwrap,
-		.words = &words,
+		.bwrap = t->bwrap,
+		.words = words,
 		.command = command,
 		.stdio = stdio,
 		.keep = &null,
 		.n_keep = 1,
-		.outer = try->outer,
+		.outer = outer,
 	};
+	int64_t left = t->end - now_ms();
 	struct child child = {0};
 	struct err err = {0};
-	bool worked = false;
+	bool ended, taken;
 	ssize_t n;
 
-	trial_words(&words, try, network, null);
+	if (left <= 0) {
+		snprintf(text, size, PROBE_SAYS_HANG);
+		return false;
+	}
 	if (launch(&child, &spec, &notes, &err) < 0) {
-		snprintf(said, said_size, "%.500s", err.message);
+		snprintf(text, size, "%.*s", (int)size - 1, err.message);
 		return false;
 	}
-	if (poll(&(struct pollfd){.fd = child.pidfd, .events = POLLIN}, 1, TRIAL_MS) == 1)
-		worked = launch_taken(&child);
+	ended = poll(&(struct pollfd){.fd = child.pidfd, .events = POLLIN}, 1,
+			left < TRIAL_MS ? (int)left : TRIAL_MS) == 1;
+	taken = ended && launch_taken(&child);
 	child_close(&child);
-	n = pread(output, said, said_size - 1, 0);
-	said[n > 0 ? n : 0] = '\0';
-	said[strcspn(said, "\n")] = '\0';
-	return worked;
+	n = pread(output, text, size - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (!ended && !*text)
+		snprintf(text, size, PROBE_SAYS_HANG);
+	return taken;
 }
 
-/* Tries all at once; where that fails, one thing after the other, each together with what has
- * worked so far. false when what the run cannot do without does not work; said is then bwrap's
- * reason. */
-static bool find_working(struct probe *probe, const struct probe_request *request, bool network,
-	char *said, size_t said_size)
+/* One trial: whether all of a set works together. */
+static bool trial(struct trials *t, unsigned set)
 {
-	bool *const extras[] = {&probe->bind_fd, &probe->hostname, &probe->disable_userns};
-	size_t n_extras = request->disable_userns ? 3 : 2;
-	char ignored[512];
+	CLEANUP_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	CLEANUP_STRVEC struct strvec words = {0};
 
-	*probe = (struct probe){
-		.outer = OUTER_ALL,
-		.proc = request->fresh  ? PROBE_PROC_FRESH
-			: request->bind ? PROBE_PROC_BIND
-					: PROBE_PROC_NONE,
-		.bind_fd = true,
-		.hostname = true,
-		.disable_userns = request->disable_userns,
-	};
-	if (trial(request->bwrap, probe, network, said, said_size))
+	spell(&words, set, null);
+	return run_bwrap(t, &words, outer_of(set), null, 2, t->said, sizeof(t->said));
+}
+
+/* bwrap prints "bubblewrap 0.8.0". */
+static void ask_version(struct trials *t, struct probe *probe)
+{
+	CLEANUP_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	CLEANUP_STRVEC struct strvec words = {0};
+	static const char name[] = "bubblewrap ";
+	char text[64], *at = text + sizeof(name) - 1;
+
+	strvec_push(&words, "--version");
+	run_bwrap(t, &words, OUTER_NONE, null, 1, text, sizeof(text));
+	probe->has_version = strncmp(text, name, sizeof(name) - 1) == 0;
+	for (int i = 0; probe->has_version && i < 3; i++) {
+		char *end;
+
+		probe->version[i] = (unsigned)strtoul(at, &end, 10);
+		probe->has_version =
+			*at >= '0' && *at <= '9' && end - at <= 4 && *end == (i < 2 ? '.' : '\0');
+		at = end + 1;
+	}
+}
+
+static int exit_at_once(void *arg)
+{
+	(void)arg;
+	_exit(0);
+}
+
+/* Whether a filter kills whoever makes a namespace. That would be us: so a child tries first. */
+static bool filter_kills(void)
+{
+	_Alignas(16) char stack[4096];
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid == 0) {
+		prctl(PR_SET_DUMPABLE, 0); /* no core file */
+		clone(exit_at_once, stack + sizeof(stack),
+			CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | SIGCHLD, NULL);
+		wait(NULL);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS;
+}
+
+/* The first set of these that works is what is built on: everything; what the filters of container
+ * engines leave, without a masked /proc and with one; what is left where bwrap alone may make
+ * namespaces; then as little as possible. */
+static bool find_start(struct trials *t, unsigned *set)
+{
+	static const unsigned starts[] = {ALL, ALL & ~BIT(PROBE_HOSTNAME),
+		ALL & ~BIT(PROBE_HOSTNAME) & ~PROC, ALL & ~BIT(PROBE_HOSTNAME) & ~OUTER,
+		BARE | OUTER, BARE | BIT(PROBE_OUTER_MOUNTS), BARE};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (trial(t, starts[i])) {
+			*set = starts[i];
+			return true;
+		}
+	return false;
+}
+
+static void try_all(struct trials *t, struct probe *probe, const struct host *host)
+{
+	unsigned set = 0;
+
+	if (filter_kills())
+		snprintf(t->said, sizeof(t->said), PROBE_SAYS_KILLED);
+	else if (!find_start(t, &set) && trial(t, BIT(PROBE_USER)))
+		set = BIT(PROBE_USER);
+	for (int f = 0; f < PROBE_FEATURES; f++) {
+		struct probe_result *result = &probe->features[f];
+		unsigned missing = features[f].rests_on & ~set;
+
+		result->works = set & BIT(f) || (set && !missing && trial(t, set | BIT(f)));
+		if (result->works) {
+			set |= BIT(f);
+		} else if (missing) {
+			*result = probe->features[__builtin_ctz(missing)];
+		} else {
+			memcpy(result->said, t->said, sizeof(t->said));
+			result->cause = hint_cause(host, t->said);
+		}
+	}
+}
+
+/* What the answer is good for */
+
+/* Whether the host, or bwrap's release, says that this cannot work. */
+static bool is_explained(
+	const struct probe *probe, const struct host *host, enum probe_feature feature)
+{
+	const unsigned *v = probe->version, *since = features[feature].since;
+
+	if (BIT(feature) & PROC && host->proc_masked)
 		return true;
-	*probe = (struct probe){.outer = OUTER_ALL};
-	while (!trial(request->bwrap, probe, network, said, said_size))
-		if (probe->outer-- == OUTER_NONE)
+	if (BIT(feature) & OUTER && host->apparmor_restricts > 0 && !host->admin)
+		return true;
+	/* Most filters forbid it, and little is lost by it. */
+	if (feature == PROBE_HOSTNAME && host->seccomp)
+		return true;
+	return probe->has_version && (v[0] < since[0] || (v[0] == since[0] && v[1] < since[1]));
+}
+
+bool probe_is_sound(const struct probe *probe, const struct host *host)
+{
+	for (int f = 0; f < PROBE_FEATURES; f++) {
+		const struct probe_result *result = &probe->features[f];
+
+		if (!result->works && !is_explained(probe, host, (enum probe_feature)f))
 			return false;
-	if (request->fresh) {
-		probe->proc = PROBE_PROC_FRESH;
-		if (!trial(request->bwrap, probe, network, said, said_size))
-			probe->proc = PROBE_PROC_NONE;
 	}
-	if (request->bind && probe->proc == PROBE_PROC_NONE) {
-		probe->proc = PROBE_PROC_BIND;
-		if (!trial(request->bwrap, probe, network, ignored, sizeof(ignored)))
-			probe->proc = PROBE_PROC_NONE;
-	}
-	if ((request->fresh || request->bind) && probe->proc == PROBE_PROC_NONE)
-		return false;
-	for (size_t i = 0; i < n_extras; i++) {
-		*extras[i] = true;
-		*extras[i] = trial(request->bwrap, probe, network, ignored, sizeof(ignored));
-	}
-	return true;
+	/* The kernel mounts no /proc that shows more than the one that is there. */
+	return !host->proc_masked || (!probe->features[PROBE_FRESH_PROC].works &&
+					     !probe->features[PROBE_OUTER_PID].works);
 }
 
-/* Whether something is mounted over parts of /proc, as container engines do. */
-static bool proc_is_masked(void)
-{
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	CLEANUP_FREE char *line = NULL;
-	bool masked = false;
-	size_t size = 0;
+/* Without these no run can be made. */
+#define NEEDED                                                                                     \
+	(BARE | BIT(PROBE_IPC) | BIT(PROBE_UTS) | BIT(PROBE_CGROUP) | BIT(PROBE_PERMS) |           \
+		BIT(PROBE_SIZE))
 
-	while (file && !masked && getline(&line, &size, file) > 0)
-		masked = strstr(line, " /proc/") && !strstr(line, " /proc/sys/fs/binfmt_misc ");
-	if (file)
-		fclose(file);
-	return masked;
+/* The first feature of a set that does not work, or NULL. */
+static const struct probe_result *first_missing(const struct probe *probe, unsigned set)
+{
+	for (int f = 0; f < PROBE_FEATURES; f++)
+		if (set & BIT(f) && !probe->features[f].works)
+			return &probe->features[f];
+	return NULL;
 }
 
-static void hint(struct err *err)
+/* Fills err for what cannot be done: bwrap's reason, and the remedy. instead is another way out, or
+ * "". */
+static int refuse(
+	struct err *err, const char *what, const struct probe_result *result, const char *instead)
 {
-	if (setting("/proc/sys/user/max_user_namespaces") == 0)
-		err_hint(err,
-			"user namespaces are turned off: sysctl -w user.max_user_namespaces=15000");
-	else if (geteuid() != 0 && setting("/proc/sys/kernel/unprivileged_userns_clone") == 0)
-		err_hint(err, "user namespaces are for root only: sysctl -w "
-			      "kernel.unprivileged_userns_clone=1");
-	else if (geteuid() != 0 &&
-		 setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1)
-		err_hint(err, "AppArmor keeps user namespaces from programs without a profile: "
-			      "give bwrap one "
-			      "(\"userns,\" in /etc/apparmor.d/bwrap), or sysctl -w "
-			      "kernel.apparmor_restrict_unprivileged_userns=0");
-	else if (proc_is_masked() || access("/.dockerenv", F_OK) == 0 ||
-		 access("/run/.containerenv", F_OK) == 0)
-		err_hint(err,
-			"the container forbids it: start it with --security-opt seccomp=unconfined "
-			"(or a "
-			"profile that allows namespaces and mounts) and, for a fresh /proc, "
-			"--security-opt systempaths=unconfined (docker) or unmask=ALL (podman)");
+	err_set(err, ERR_PROBE, "%s: %s", what,
+		*result->said ? result->said : cause_words(result->cause));
+	return err_hint(
+		err, "%s: %s%s", cause_words(result->cause), cause_remedy(result->cause), instead);
+}
+
+/* Says what is given up, and why; and once for each cause what to do about it. */
+static void note(struct strvec *notes, const char *what, const struct probe_result *result)
+{
+	const char *words = cause_words(result->cause);
+	CLEANUP_FREE char *remedy = xasprintf("%s: %s", words, cause_remedy(result->cause));
+
+	strvec_pushf(notes, "%s (%s)", what, words);
+	if (!strvec_has(notes, remedy))
+		strvec_push(notes, remedy);
+}
+
+static int choose_proc(struct probe_choice *choice, const struct probe *probe,
+	const struct probe_needs *needs, struct strvec *notes, struct err *err)
+{
+	const struct probe_result *fresh = &probe->features[PROBE_FRESH_PROC],
+				  *bound = &probe->features[PROBE_BOUND_PROC];
+
+	choice->proc = PROBE_PROC_NONE;
+	if (needs->fresh && fresh->works)
+		choice->proc = PROBE_PROC_FRESH;
+	else if (needs->bind && bound->works)
+		choice->proc = PROBE_PROC_BIND;
+	else if (needs->fresh && needs->bind)
+		return refuse(err, "no /proc can be had (fresh, bound)", fresh,
+			"; or run without: --proc none");
+	else if (needs->fresh)
+		return refuse(err, "no /proc can be had (fresh)", fresh,
+			bound->works ? "; or see this /proc read-only, the host's processes "
+				       "included: --proc bind"
+				     : "");
+	else if (needs->bind)
+		return refuse(
+			err, "no /proc can be had (bound)", bound, "; or run without: --proc none");
+	if (needs->fresh && choice->proc == PROBE_PROC_BIND)
+		note(notes,
+			"a fresh /proc cannot be mounted: /proc is the caller's, read-only, and "
+			"shows the caller's processes",
+			fresh);
+	return 0;
+}
+
+/* What the sandbox is without what lies around bwrap. */
+static void choose_outer(
+	struct probe_choice *choice, const struct probe *probe, struct strvec *notes)
+{
+	const struct probe_result *mounts = &probe->features[PROBE_OUTER_MOUNTS],
+				  *pid = &probe->features[PROBE_OUTER_PID];
+
+	choice->outer = pid->works ? OUTER_ALL : mounts->works ? OUTER_MOUNTS : OUTER_NONE;
+	if (!pid->works)
+		note(notes,
+			"no process namespace can be made around bwrap: a guard process ends the "
+			"run's processes",
+			pid);
+	if (!mounts->works)
+		note(notes,
+			"no mount namespace can be made around bwrap: file systems mounted on the "
+			"host during the run can appear inside, and a command that owns the device "
+			"nodes or bwrap can change their modes",
+			mounts);
+}
+
+int probe_choose(struct probe_choice *choice, const struct probe *probe,
+	const struct probe_needs *needs, struct strvec *notes, struct err *err)
+{
+	const struct probe_result *missing = first_missing(probe, NEEDED),
+				  *net = &probe->features[PROBE_NET],
+				  *hostname = &probe->features[PROBE_HOSTNAME],
+				  *userns = &probe->features[PROBE_DISABLE_USERNS];
+
+	*choice = (struct probe_choice){
+		.bind_fd = probe->features[PROBE_BIND_FD].works,
+		.hostname = hostname->works,
+		.disable_userns = needs->disable_userns && userns->works,
+		.kept = probe->kept,
+	};
+	if (missing)
+		return refuse(err, "bwrap cannot make a sandbox here", missing, "");
+	if (needs->network && !net->works)
+		return refuse(err, "a network namespace cannot be made", net,
+			"; or run with the host's network: --net host");
+	if (needs->hostname && !hostname->works)
+		return refuse(err, "the policy sets a host name, which is not allowed here",
+			hostname, "; or take identity.hostname out of the policy");
+	/* In bwrap's first user namespace a capability could unmount every cover. */
+	if (needs->capabilities && !choice->disable_userns)
+		return refuse(err,
+			"the policy gives capabilities, and nested user namespaces cannot be "
+			"disabled here: the command could undo the sandbox",
+			userns, "; or take process.capabilities out of the policy");
+	if (choose_proc(choice, probe, needs, notes, err) < 0)
+		return -1;
+	choose_outer(choice, probe, notes);
+	if (!hostname->works)
+		note(notes, "the host name cannot be set: the command sees the host's", hostname);
+	if (needs->disable_userns && !userns->works)
+		note(notes,
+			"nested user namespaces cannot be disabled: covers below writable places "
+			"can be undone",
+			userns);
+	return 0;
+}
+
+/* Asking, or knowing already */
+
+/* Processes are named by their files in /proc here; in another namespace's they would be others. */
+static int check_proc(struct err *err)
+{
+	enum cause cause;
+	char self[32] = "";
+
+	if (readlink("/proc/self", self, sizeof(self) - 1) < 0)
+		cause = CAUSE_PROC_MISSING;
+	else if (strtol(self, NULL, 10) != getpid())
+		cause = CAUSE_PROC_FOREIGN;
 	else
-		err_hint(err, "user namespaces and mounts must be allowed for you: a seccomp "
-			      "filter, a security "
-			      "module or a chroot forbids them");
+		return 0;
+	err_set(err, ERR_PROBE, "%s", cause_words(cause));
+	return err_hint(err, "%s", cause_remedy(cause));
 }
 
-/* Why the best did not work, and what is needed did not either. */
-static int refuse(const struct probe_request *request, const char *said, struct err *err)
+/* Keeps an answer that another run may believe; else there is none for this place any more. key is
+ * from before the trials: a bwrap that was replaced during them has another. */
+static void keep(const struct probe *probe, const char *key, const struct probe_request *request,
+	const struct host *host, struct strvec *notes)
 {
-	struct probe_request less = *request;
-	char ignored[512] = "";
-	struct probe probe;
+	bool keeps = key && probe_is_sound(probe, host);
+	struct err err = {0};
+	CLEANUP_CLOSE int dir = cache_open(request->runtime_dir, keeps, &err);
 
-	less.fresh = less.bind = false;
-	if (request->network && find_working(&probe, request, false, ignored, sizeof(ignored))) {
-		err_set(err, ERR_PROBE, "a network namespace cannot be made: %s", said);
-		return err_hint(err,
-			"allow network namespaces, or run with the host's network: --net host");
-	}
-	if ((request->fresh || request->bind) &&
-		find_working(&probe, &less, request->network, ignored, sizeof(ignored))) {
-		err_set(err, ERR_PROBE, "no /proc can be had (%s%s%s): %s",
-			request->fresh ? "fresh" : "",
-			request->fresh && request->bind ? ", bound" : "",
-			request->bind && !request->fresh ? "bound" : "", said);
-		if (request->fresh && !request->bind)
-			return err_hint(err,
-				"parts of /proc are masked here: --proc bind shows this /proc "
-				"read-only, host processes included; or unmask it (docker: "
-				"--security-opt "
-				"systempaths=unconfined, podman: --security-opt unmask=ALL)");
-		return err_hint(err, "run without: --proc none");
-	}
-	err_set(err, ERR_PROBE, "bwrap cannot make a sandbox here: %s", said);
-	hint(err);
-	return -1;
+	if (dir >= 0 && key && !keeps)
+		cache_remove(dir);
+	if (!key)
+		err_set(&err, ERR_PROBE,
+			"this process has a system call filter of its own, or /proc does not tell");
+	if (!key || (keeps && (dir < 0 || cache_write(dir, key, probe, &err) < 0)))
+		strvec_pushf(notes,
+			"what this host allows cannot be kept, and is found out anew by every run: "
+			"%s",
+			err.message);
 }
 
 int probe_run(struct probe *probe, const struct probe_request *request, struct strvec *notes,
 	struct err *err)
 {
-	char said[512] = "";
-	char self[32] = "";
+	__attribute__((cleanup(host_clear))) struct host host = {0};
+	struct trials trials = {.bwrap = request->bwrap, .end = now_ms() + TRIALS_MS};
+	CLEANUP_FREE char *key = NULL;
 
-	/* Processes are named by their files in /proc here; in another namespace's they would be
-	 * others. */
-	if (readlink("/proc/self", self, sizeof(self) - 1) < 0 ||
-		strtol(self, NULL, 10) != getpid()) {
-		err_set(err, ERR_PROBE,
-			*self ? "/proc is that of another process namespace"
-			      : "/proc is not mounted");
-		return err_hint(err, "mount the one of this namespace: mount -t proc proc /proc");
+	*probe = (struct probe){0};
+	if (check_proc(err) < 0)
+		return -1;
+	host_look(&host);
+	key = cache_key(request->bwrap, &host);
+	try_all(&trials, probe, &host);
+	ask_version(&trials, probe);
+	keep(probe, key, request, &host, notes);
+	return 0;
+}
+
+bool probe_recall(struct probe *probe, const struct probe_request *request)
+{
+	__attribute__((cleanup(host_clear))) struct host host = {0};
+	CLEANUP_FREE char *key = NULL;
+	struct err err;
+	CLEANUP_CLOSE int dir = cache_open(request->runtime_dir, false, &err);
+
+	if (dir < 0 || check_proc(&err) < 0)
+		return false;
+	host_look(&host);
+	key = cache_key(request->bwrap, &host);
+	return key && cache_read(dir, key, probe) && probe_is_sound(probe, &host);
+}
+
+void probe_forget(const struct probe_request *request)
+{
+	struct err err;
+	CLEANUP_CLOSE int dir = cache_open(request->runtime_dir, false, &err);
+
+	if (dir >= 0)
+		cache_remove(dir);
+}
+
+int probe_for(struct probe_choice *choice, const struct probe_request *request,
+	const struct probe_needs *needs, struct strvec *notes, struct err *err)
+{
+	CLEANUP_STRVEC struct strvec said = {0};
+	struct probe probe;
+
+	if (!probe_recall(&probe, request) || probe_choose(choice, &probe, needs, &said, err) < 0) {
+		strvec_clear(&said);
+		if (probe_run(&probe, request, &said, err) < 0 ||
+			probe_choose(choice, &probe, needs, &said, err) < 0)
+			return -1;
 	}
-	if (!find_working(probe, request, request->network, said, sizeof(said)))
-		return refuse(request, said, err);
-	if (probe->outer != OUTER_ALL)
-		strvec_push(notes, "no process namespace can be made around bwrap: a guard process "
-				   "ends the run's processes");
-	if (probe->outer == OUTER_NONE)
-		strvec_push(notes,
-			"no mount namespace can be made around bwrap: file systems mounted on the "
-			"host during the run can appear inside, and a command that owns the device "
-			"nodes or bwrap can change their modes");
-	if (request->fresh && request->bind && probe->proc == PROBE_PROC_BIND)
-		strvec_push(notes, "a fresh /proc cannot be mounted: /proc is the caller's, "
-				   "read-only, and shows "
-				   "the caller's processes");
-	if (!probe->hostname)
-		strvec_push(notes, "the host name cannot be set: the command sees the host's");
-	if (request->disable_userns && !probe->disable_userns)
-		strvec_push(notes, "nested user namespaces cannot be disabled: covers below "
-				   "writable places can "
-				   "be undone");
+	for (size_t i = 0; i < said.n; i++)
+		strvec_push(notes, said.v[i]);
 	return 0;
 }

@@ -1,15 +1,36 @@
 /*
- * As a container's filter does: refuses one system call with EPERM to a command and all it starts.
- * usage: refuse sethostname|ptrace|openat2 COMMAND...
+ * As a container's filter does: refuses one system call with EPERM to a command and all it starts;
+ * or kills what makes a user namespace.
+ * usage: refuse sethostname|ptrace|openat2|userns COMMAND...
  */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Kills at clone(2) with CLONE_NEWUSER; flags are its first argument. */
+static struct sock_filter kills[] = {
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWUSER, 0, 1),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+};
+
+static int run(struct sock_fprog *program, char **command)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program) < 0)
+		return 3;
+	execvp(command[0], command);
+	return 4;
+}
 
 int main(int argc, char **argv)
 {
@@ -28,13 +49,10 @@ int main(int argc, char **argv)
 		};
 		struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
 
-		if (strcmp(argv[1], calls[i].name) != 0)
-			continue;
-		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-			prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
-			return 3;
-		execvp(argv[2], argv + 2);
-		return 4;
+		if (strcmp(argv[1], calls[i].name) == 0)
+			return run(&program, argv + 2);
 	}
+	if (argc > 2 && strcmp(argv[1], "userns") == 0)
+		return run(&(struct sock_fprog){sizeof(kills) / sizeof(*kills), kills}, argv + 2);
 	return 2;
 }

@@ -103,7 +103,7 @@ case g06 => 'a user without a name and without a home can run bash, git and Pyth
 	tree($nobody, $dir, 'work/');
 	my $python = -x '/usr/bin/python3' ? '/usr/bin/python3 -c "print(1)"' : 'echo 1';
 	my $script = "exec 2>&1; id -u; cd; f=\$(mktemp) && echo \$HOME; git --version >/dev/null && $python";
-	my $with = sub { run($nobody, ['env', '-i', "PATH=$ENV{PATH}", @_, '--', 'bash', '-c', $script],
+	my $with = sub { run($nobody, ['env', '-u', 'HOME', @_, '--', 'bash', '-c', $script],
 		cwd => "$dir/work") };
 	my $homeless = put($nobody, "$dir/homeless.json", '{"sbx": 1, "filesystem": {"root": "read"}}');
 	for (['HOME=/no/such/home', '/no/such/home'], ["HOME=$dir", $dir], ['HOME=', '/', '-p', $homeless],

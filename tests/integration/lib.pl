@@ -69,7 +69,7 @@ sub slurp {
 }
 
 # Runs a command as a caller and waits: run($who, [COMMAND...], env => {...}, cwd => DIR, stdin => TEXT, limit => SECONDS,
-# before => sub {in the child}). The environment is HOME, PATH and LANG=C plus env. Gives {out, err, code, signal}.
+# before => sub {in the child}). The environment is that of environment() plus env. Gives {out, err, code, signal}.
 sub run {
 	my ($who, $command, %how) = @_;
 	my %pipe;
@@ -82,8 +82,8 @@ sub run {
 		POSIX::dup2(fileno $pipe{in}[0], 0);
 		POSIX::dup2(fileno $pipe{out}[1], 1);
 		POSIX::dup2(fileno $pipe{err}[1], 2);
+		%ENV = environment($who, $how{env});
 		become($who);
-		%ENV = (HOME => $who->{home}, PATH => $ENV{PATH}, LANG => 'C', %{$how{env} || {}});
 		chdir($how{cwd} || "$who->{home}/project") or die "chdir: $!";
 		alarm($how{limit} || 120);
 		$how{before}->() if $how{before};
@@ -106,6 +106,14 @@ sub run {
 	}
 	waitpid $pid, 0;
 	return {%got, code => $? >> 8, signal => $? & 127};
+}
+
+# The environment of a caller, HOME, PATH, LANG=C and an XDG_RUNTIME_DIR of its own, and more.
+sub environment {
+	my ($who, $more) = @_;
+	my $runtime = "$top/run-$who->{uid}";
+	mkdir $runtime, 0700 and !$> and chown $who->{uid}, $who->{gid}, $runtime;
+	return (HOME => $who->{home}, PATH => $ENV{PATH}, LANG => 'C', XDG_RUNTIME_DIR => $runtime, %{$more || {}});
 }
 
 # Becomes the caller for good: no groups but its own.

@@ -66,9 +66,9 @@ for my $who (callers()) {
 		my $pid = fork // die;
 		if (!$pid) {
 			open STDERR, '>', '/dev/null';
+			%ENV = environment($who);
 			become($who);
 			chdir $project;
-			$ENV{HOME} = $who->{home};
 			exec $EXEC, '--', 'sh', '-c', 'sleep .05; exit 7' or POSIX::_exit(99);
 		}
 		select undef, undef, undef, ($i % 20) * 0.002;

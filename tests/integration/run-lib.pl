@@ -20,9 +20,9 @@ sub start {
 		POSIX::dup2(fileno $out_w, 1);
 		open STDERR, '>', $errors or die;
 		$SIG{$_} = 'DEFAULT' for qw(INT QUIT HUP PIPE);
+		%ENV = environment($who, $how{env});
 		become($who);
 		chdir "$who->{home}/project" or die;
-		%ENV = (HOME => $who->{home}, PATH => $ENV{PATH}, LANG => 'C', %{$how{env} || {}});
 		$how{before}->() if $how{before};
 		exec $EXEC, @$args or POSIX::_exit(99);
 	}
