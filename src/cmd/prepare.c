@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "plan/proof.h"
 #include "plan/variables.h"
+#include "run/cache.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -54,7 +55,8 @@ static struct policy_context context_of(const struct prepared *p)
 	return (struct policy_context){.home = p->home,
 		.home_real = p->home_real,
 		.cwd = p->cwd,
-		.config_home = p->config_home};
+		.config_home = p->config_home,
+		.own = p->own.v};
 }
 
 int prepare_policy(struct prepared *p, const struct options *options, struct err *err)
@@ -72,6 +74,7 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 	}
 	if (config_home && *config_home == '/')
 		p->config_home = path_normalize(config_home);
+	cache_places(getenv("XDG_RUNTIME_DIR"), &p->own);
 	context = context_of(p);
 	if (policy_load(&p->policy, &options->policies, options->flags, &options->flag_names,
 		    &context, err) < 0)
@@ -301,6 +304,7 @@ void prepared_clear(struct prepared *p)
 {
 	prepared_plan_clear(p);
 	strvec_clear(&p->held);
+	strvec_clear(&p->own);
 	free(p->groups);
 	policy_clear(&p->policy);
 	free(p->home);

@@ -25,6 +25,7 @@ struct prepared {
 	bool starts;       /* a run follows: what the plan holds is really held, by leases */
 	struct leases leases; /* ended by whoever says starts */
 	struct strvec held;   /* the names that plans wanted to be held so far */
+	struct strvec own;    /* where answers of the probe are kept */
 	gid_t *groups;        /* of prepare_explainer */
 	char *home, *home_real, *cwd,
 		*config_home; /* what the caller's ~ and ./ are; each may be NULL */

@@ -574,6 +574,8 @@ static int protect_all_own(struct policy *p, const struct policy_context *contex
 		if (context->home_real && strcmp(context->home_real, context->home) != 0)
 			strvec_pushf(&own, "%s/%s", context->home_real, below_home[i]);
 	}
+	for (char *const *more = context->own; more && *more; more++)
+		strvec_push(&own, *more);
 	for (size_t i = 0; i < own.n; i++)
 		strvec_take(&p->own, path_normalize(own.v[i]));
 	for (size_t i = 0; i < p->own.n; i++)

@@ -168,6 +168,7 @@ struct policy_context {
 				    it: cwd never has links */
 	const char *cwd;         /* absolute, canonical; NULL = unknown: "./" is then an error */
 	const char *config_home; /* $XDG_CONFIG_HOME, or NULL: ~/.config */
+	char *const *own;        /* more places of sbx's own, absolute, ended by NULL; or NULL */
 };
 
 /* Loads and merges. names: policies in order, each a NAME (no slash: built-in, else

@@ -156,6 +156,12 @@ for my $caller (callers()) {
 	is(slurp($file), $wrong, "$name: which is left alone");
 	is(view($caller), $usual, "$name: (all is as before)");
 	is(slurp($file), $good, "$name: (and kept again)");
+
+	# The command cannot change it.
+	my $seen = inside($caller, ['--bind', "$top/run-$caller->{uid}:/run"], 'cat /run/sbx/probe; echo x >/run/sbx/probe; echo $?');
+	unlike($seen, qr/works|^0/m, "$name: the command cannot reach it where its directory is mounted");
+	is(run($caller, [$EXEC, '--bind', "$dir:/answers", '--', 'true'])->{code}, 125, "$name: and it cannot be granted");
+	is(slurp($file), $good, "$name: it is as it was");
 }
 SKIP: {
 	skip 'needs root', 15 if $>;

@@ -1243,6 +1243,11 @@ static void test_own_files(void)
 		NULL, false);
 	static const char other[] = "{\"sbx\": 1, \"filesystem\": {\"write\": [\"/cfg/sbx/x\"]}}";
 	const struct policy_context moved = {.home = "/home/u", .cwd = "/", .config_home = "/cfg"};
+	static const char shown[] = "{\"sbx\": 1, \"filesystem\": {\"mounts\": [{\"at\": \"/w\", "
+				    "\"from\": \"/run/u\", \"access\": \"write\"}]}}";
+	char *more[] = {(char[]){"/run/u/sbx"}, (char[]){"/tmp/sbx-7"}, NULL};
+	const struct policy_context kept_there = {.home = "/home/u", .cwd = "/", .own = more};
+	CLEANUP_FREE char *answers = NULL;
 	struct policy policy;
 	struct err err = {0};
 
@@ -1267,6 +1272,14 @@ static void test_own_files(void)
 	ok(policy_load_text(&policy, other, strlen(other), "p", NULL, &moved, &err) < 0 &&
 			strstr(err.message, "/cfg/sbx"),
 		"XDG_CONFIG_HOME is protected");
+	ok(policy_load_text(&policy, shown, strlen(shown), "p", NULL, &kept_there, &err) == 0,
+		"(a mount of what lies above)");
+	answers = dump(&policy, false);
+	policy_clear(&policy);
+	is_str(answers,
+		"mount write at=/w path=/run/u\n"
+		"path deny path=/run/u/sbx why=sbx's own files optional final\n",
+		"so is every place that the caller of the policy names");
 }
 
 /* policy_load: names, files, the command line. */
