@@ -34,8 +34,8 @@ struct option_row {
 };
 
 static handle_fn add_policy, add_to_list, set_value, add_bind, add_tmpfs, add_variable, set_bwrap,
-	set_report, add_pass_fd, set_output, add_question, set_strict, set_target, show_help,
-	show_version;
+	set_report, add_pass_fd, set_output, add_question, set_strict, set_target, set_probe,
+	show_help, show_version;
 
 static const struct option_row table[] = {
 	{"Policy", "policy", 'p', "NAME|FILE", "add a policy: a name, or a file (with a slash)",
@@ -87,6 +87,10 @@ static const struct option_row table[] = {
 		set_target, NULL, NULL, 0},
 	{NULL, "report", 0, "FILE|fd:N", "write what happened, as JSON", TOOL_EXEC, set_report,
 		NULL, NULL, 0},
+	{NULL, "probe", 0, NULL, "say what can be done on this host; run nothing", TOOL_EXEC,
+		set_probe, NULL, NULL, 0},
+	{NULL, "json", 0, NULL, "with --probe: as JSON, on a terminal too", TOOL_EXEC, set_output,
+		NULL, NULL, OUTPUT_JSON},
 	{"Other", "bwrap", 0, "PATH", "the bwrap to use", BOTH, set_bwrap, NULL, NULL, 0},
 	{NULL, "help", 'h', NULL, "show this", BOTH, show_help, NULL, NULL, 0},
 	{NULL, "version", 0, NULL, "show the version", BOTH, show_version, NULL, NULL, 0},
@@ -346,6 +350,14 @@ static int set_target(struct parse *p, const struct option_row *row, const char 
 	return 0;
 }
 
+static int set_probe(struct parse *p, const struct option_row *row, const char *arg)
+{
+	(void)row;
+	(void)arg;
+	p->options->probe = true;
+	return 0;
+}
+
 static int show_help(struct parse *p, const struct option_row *row, const char *arg)
 {
 	(void)row;
@@ -468,6 +480,24 @@ static int handle(struct parse *p, int c, const char *word)
 	return row->handle(p, row, optarg);
 }
 
+/* What only makes sense together, or alone. */
+static int check_combination(struct parse *p, bool has_command)
+{
+	const struct options *o = p->options;
+
+	if (o->answer != ANSWER_PLAN && (o->output == OUTPUT_NUL || o->output == OUTPUT_CHECK))
+		return usage(p, o->output == OUTPUT_NUL ? "-0" : "--check",
+			"an answer is text or, with --json, JSON",
+			"leave it out: --explain, --map and --rules prove the plan too");
+	if (o->probe && (has_command || o->policies.n || o->flags || o->report || o->n_pass_fds))
+		return usage(p, "--probe", "no command is run, under no policy",
+			"it goes with --json and --bwrap only");
+	if (p->tool == TOOL_EXEC && o->output == OUTPUT_JSON && !o->probe)
+		return usage(p, "--json", "it goes with --probe only",
+			"--report FILE writes what happened to a command as JSON");
+	return 0;
+}
+
 int options_parse(struct options *options, enum tool tool, int argc, char **argv, struct err *err)
 {
 	struct parse p = {options, tool, err};
@@ -487,11 +517,8 @@ int options_parse(struct options *options, enum tool tool, int argc, char **argv
 			break;
 		rc = handle(&p, c, argv[here]);
 	}
-	if (rc == 0 && options->answer != ANSWER_PLAN &&
-		(options->output == OUTPUT_NUL || options->output == OUTPUT_CHECK))
-		rc = usage(&p, options->output == OUTPUT_NUL ? "-0" : "--check",
-			"an answer is text or, with --json, JSON",
-			"leave it out: --explain, --map and --rules prove the plan too");
+	if (rc == 0)
+		rc = check_combination(&p, optind < argc);
 	if (rc != 0) {
 		options_clear(options);
 		return rc;

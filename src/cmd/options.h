@@ -40,7 +40,8 @@ struct options {
 	char *report;             /* sbx-exec --report: FILE or "fd:N", or NULL */
 	int *pass_fds;            /* sbx-exec --pass-fd */
 	size_t n_pass_fds;
-	enum plan_output output; /* sbx-plan */
+	bool probe;              /* sbx-exec --probe */
+	enum plan_output output; /* sbx-plan; sbx-exec --probe knows OUTPUT_JSON */
 	enum plan_answer answer; /* sbx-plan */
 	struct strvec questions; /* sbx-plan: paths of --explain or --map, as written */
 	bool strict;             /* sbx-plan --strict */

@@ -3,6 +3,7 @@
  */
 #include "base/mem.h"
 #include "base/path.h"
+#include "cmd/features.h"
 #include "cmd/options.h"
 #include "cmd/prepare.h"
 #include "plan/alias.h"
@@ -441,6 +442,32 @@ static int conclude(struct exec *e)
 	return e->result.exit_code;
 }
 
+/* --probe: asks anew, and prints the answer; the exit status. */
+static int print_probe(struct exec *e)
+{
+	/* What a run under the policy "default" needs. */
+	static const struct probe_needs needs = {
+		.fresh = true, .bind = true, .disable_userns = true, .network = true};
+	struct features f = {.notes = &e->result.notes};
+	struct probe probe;
+	struct err err;
+
+	if (find_bwrap(e, &err) == 0 && probe_run(&probe, &e->request, &e->result.notes, &err) == 0)
+		f.probe = &probe;
+	if (!f.probe || probe_choose(&e->probe, &probe, &needs, &e->result.notes, &err) < 0)
+		f.err = &err;
+	f.bwrap = e->bwrap;
+	f.proc = f.err ? PROBE_PROC_NONE : e->probe.proc;
+	features_print(&f, e->options.output == OUTPUT_JSON || !isatty(STDOUT_FILENO));
+	if (f.err)
+		print_err(tool, f.err);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return f.err ? 125 : 0;
+	err_set(&err, ERR_SYSTEM, "cannot write to standard output");
+	print_err(tool, &err);
+	return 125;
+}
+
 int main(int argc, char **argv)
 {
 	struct exec e = {.report = {.dir = -1, .fd = -1}, .prepared = {.starts = true}};
@@ -450,11 +477,17 @@ int main(int argc, char **argv)
 
 	if (rc == 0)
 		rc = options_parse(&e.options, TOOL_EXEC, argc, argv, &err);
-	if (rc == 0)
-		rc = run(&e, &phase, &err);
-	if (rc < 0)
-		run_refuse(&e.result, phase, &err);
-	rc = rc > 0 ? 0 : conclude(&e);
+	if (rc == 0 && e.options.probe) {
+		rc = print_probe(&e);
+	} else if (rc > 0) {
+		rc = 0;
+	} else {
+		if (rc == 0)
+			rc = run(&e, &phase, &err);
+		if (rc < 0)
+			run_refuse(&e.result, phase, &err);
+		rc = conclude(&e);
+	}
 	report_close(&e.report);
 	run_result_clear(&e.result);
 	bwrap_words_clear(&e.words);

@@ -204,16 +204,58 @@ SKIP: {
 	is("@lines", '2 13 2 16 2 13', 'masked /proc: kept, and not believed when it claims a fresh one');
 }
 
+# --probe
 for my $caller (callers()) {
 	my $name = $caller->{name};
+	my $file = "$top/run-$caller->{uid}/sbx/probe";
+	run($caller, [$EXEC, '--', 'true']);
+	my $good = slurp($file);
+	put($caller, $file, 'nonsense', 0600);
+	my $got = run($caller, [$EXEC, '--probe']);
+	my $answer = JSON::PP->new->utf8->decode($got->{out});
+	is($got->{code}, 0, "$name: --probe: commands can be isolated");
+	ok($answer->{isolates} && !$answer->{error}, "$name: --probe: and the answer says so");
+	is($answer->{proc}, 'fresh', "$name: --probe: with a fresh /proc");
+	is($answer->{bwrap}{path}, which('bwrap'), "$name: --probe: by this bwrap");
+	my ($version) = `bwrap --version` =~ /([\d.]+)/;
+	is($answer->{bwrap}{version}, $version, "$name: --probe: of this release");
+	my @missing = grep { !$answer->{features}{$_}{works} } sort keys %{$answer->{features}};
+	is_deeply(\@missing, [], "$name: --probe: everything works here");
+	is(slurp($file), $good, "$name: --probe: what it finds out is kept");
+	is($answer->{limits}{wall}{by}, 'supervisor', "$name: --probe: who keeps the limits");
+	SKIP: {
+		skip 'no script(1)', 2 if !which('script');
+		$got = run($caller, ['script', '-qec', "$EXEC --probe", '/dev/null']);
+		like($got->{out}, qr/^fresh-proc +yes\r?$/m, "$name: --probe on a terminal is for people");
+		like(run($caller, ['script', '-qec', "$EXEC --probe --json", '/dev/null'])->{out}, qr/^\{/, "$name: and with --json it is JSON");
+	}
+	$got = run($caller, [$EXEC, '--probe', '--bwrap', '/nonexistent/bwrap']);
+	is($got->{code}, 125, "$name: --probe without bwrap");
+	$answer = JSON::PP->new->utf8->decode($got->{out});
+	ok(!$answer->{isolates} && $answer->{error}{message} =~ /nonexistent/ && !$answer->{bwrap}, "$name: --probe without bwrap: says why");
+
+	SKIP: {
+		skip 'no user namespaces', 4 if run($caller, ['unshare', '-Ur', 'true'])->{code};
+		$got = run($caller, [@no_userns, $EXEC, '--probe']);
+		is($got->{code}, 125, "$name: --probe without user namespaces");
+		$answer = JSON::PP->new->utf8->decode($got->{out});
+		is($answer->{features}{user}{cause}, 'userns-off', "$name: --probe without user namespaces: the cause");
+		like($answer->{features}{user}{remedy}, qr/^sysctl -w user.max_user_namespaces=/, "$name: --probe without user namespaces: the remedy");
+		like($answer->{features}{user}{said}, qr/^bwrap: /, "$name: --probe without user namespaces: bwrap's own words");
+	}
+
 	# Causes.
-	my $got = run($caller, ['unshare', '-U', $EXEC, '--', 'true']);
+	$got = run($caller, ['unshare', '-U', $EXEC, '--', 'true']);
 	like($got->{err}, qr/hint: this user has no number/, "$name: an unmapped uid") if $got->{code} == 125;
 	$got = run($caller, ['sh', '-c', 'ulimit -n 12; exec "$@"', 'sh', $EXEC, '--', 'true']);
 	like($got->{err}, qr/hint: too few files .*ulimit -n/, "$name: too few descriptors");
 }
 SKIP: {
-	skip 'needs root', 1 if $>;
+	skip 'needs root', 3 if $>;
+	my $answer = JSON::PP->new->utf8->decode(run($who, [@masked, $EXEC, '--probe'])->{out});
+	is($answer->{proc}, 'bind', 'masked /proc: --probe says which a run has');
+	is(join(' ', sort map { "$_:$answer->{features}{$_}{cause}" } grep { !$answer->{features}{$_}{works} } keys %{$answer->{features}}),
+		'disable-userns:proc-masked fresh-proc:proc-masked outer-pid:proc-masked', 'masked /proc: --probe says what does not work, and why');
 	like(run($who, ['unshare', '-m', '--propagation', 'private', 'sh', '-c', 'mount -o remount,bind,ro /proc; exec "$@"', 'sh', $EXEC, '--', 'true'])->{err},
 		qr{hint: /proc is read-only: mount -o remount}, 'a read-only /proc');
 }

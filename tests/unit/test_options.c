@@ -93,7 +93,6 @@ static const struct bad bad[] = {
 	{TOOL_EXEC, "-z", "-z", "unknown option", "--help"},
 	{TOOL_EXEC, "--rea /x", "--rea", "unknown option", "--read"},
 	{TOOL_EXEC, "--dev /x", "--dev", "unknown option", "--help"},
-	{TOOL_EXEC, "--json", "--json", "unknown option", ""},
 	{TOOL_EXEC, "--check", "--check", "unknown option", ""},
 	{TOOL_EXEC, "-0", "-0", "unknown option", ""},
 	{TOOL_PLAN, "--report x", "--report", "unknown option", ""},
@@ -124,6 +123,12 @@ static const struct bad bad[] = {
 	{TOOL_EXEC, "--report fd:", "--report", "fd:N", ""},
 	{TOOL_EXEC, "--report fd:x", "--report", "fd:N", ""},
 	{TOOL_EXEC, "--report=", "--report", "fd:N", ""},
+	{TOOL_EXEC, "--probe true", "--probe", "no command", "--json and --bwrap"},
+	{TOOL_EXEC, "--probe -p strict", "--probe", "no policy", ""},
+	{TOOL_EXEC, "--net host --probe", "--probe", "no policy", ""},
+	{TOOL_EXEC, "--probe --report fd:9", "--probe", "no command", ""},
+	{TOOL_EXEC, "--json true", "--json", "with --probe only", "--report"},
+	{TOOL_PLAN, "--probe", "--probe", "unknown option", ""},
 	{TOOL_EXEC, "--read /a\xff", "--read", "not UTF-8", ""},
 	{TOOL_EXEC, "--env A=\xff", "--env", "not UTF-8", "--inherit"},
 };
@@ -217,6 +222,9 @@ static void test_rest(void)
 	is_str(o.bwrap, "/c", "the last bwrap");
 	options_clear(&o);
 
+	parse(&o, TOOL_EXEC, "--probe --json --bwrap /b", &err);
+	ok(o.probe && o.output == OUTPUT_JSON && o.n_command == 0, "--probe as JSON");
+	options_clear(&o);
 	parse(&o, TOOL_PLAN, "--target-bwrap 0.7.0 --target-bwrap 0.12", &err);
 	ok(o.target && o.target->part[1] == 12, "the last target");
 	options_clear(&o);
@@ -273,15 +281,15 @@ static char *help(enum tool tool, const char *line, int *rc)
 
 static void test_help(void)
 {
-	static const char *const plan[] = {"sbx-plan [options]", "--print", "-0", "--json",
-		"--check", "--target-bwrap VERSION"};
+	static const char *const plan[] = {
+		"sbx-plan [options]", "--print", "-0", "--check", "--target-bwrap VERSION"};
 	static const char *const exec[] = {
-		"sbx-exec [options]", "--report FILE|fd:N", "--pass-fd N"};
+		"sbx-exec [options]", "--report FILE|fd:N", "--pass-fd N", "--probe"};
 	static const char *const both[] = {"-p, --policy NAME|FILE", "--read PATH", "--write PATH",
 		"--deny PATH", "--bind FROM:AT[:ro|:rw]", "--tmpfs AT[:SIZE]", "--device PATH",
 		"--proc MODE", "--net MODE", "--env NAME=VALUE", "--inherit NAME", "--secret NAME",
-		"--chdir DIR", "--hostname NAME", "--timeout TIME", "--bwrap PATH", "--help",
-		"--version", "\nPolicy\n"};
+		"--chdir DIR", "--hostname NAME", "--timeout TIME", "--bwrap PATH", "--json",
+		"--help", "--version", "\nPolicy\n"};
 	int rc_plan, rc_exec, rc;
 	CLEANUP_FREE char *p = help(TOOL_PLAN, "--help", &rc_plan),
 			  *e = help(TOOL_EXEC, "-h x", &rc_exec);
