@@ -9,6 +9,7 @@
 #include "plan/bwrap.h"
 #include "plan/explain.h"
 #include "policy/value.h"
+#include "run/probe.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -464,22 +465,53 @@ static int fit(struct plan *plan, struct bwrap_options *bwrap, const struct poli
 	return 0;
 }
 
+/* What a run has on this host, as far as a run has found it out before; no process is started here.
+ * Else what sbx-exec tries first. notes gets what is given up, or not known. */
+static enum proc_mode recall(const struct options *options, const struct policy *policy,
+	struct bwrap_options *bwrap, struct strvec *notes)
+{
+	struct probe_needs needs = prepare_needs(policy);
+	CLEANUP_FREE char *path = NULL;
+	struct probe_choice choice;
+	struct probe probe;
+	struct err err;
+
+	if (!options->target && probe_find_bwrap(options->bwrap, getenv("SBX_BWRAP"),
+					getenv("PATH"), &path, &err) == 0) {
+		struct probe_request request = {path, getenv("XDG_RUNTIME_DIR")};
+
+		if (probe_recall(&probe, &request) &&
+			probe_choose(&choice, &probe, &needs, notes, &err) == 0) {
+			bwrap->hostname = choice.hostname;
+			bwrap->disable_userns = choice.disable_userns;
+			return prepare_proc(choice.proc);
+		}
+	}
+	strvec_clear(notes);
+	bwrap->disable_userns = needs.disable_userns;
+	if (policy->proc == PROC_AUTO)
+		strvec_push(notes,
+			"whether a fresh /proc can be mounted here is not known: the plan has one; "
+			"sbx-exec --probe finds it out");
+	return policy->proc == PROC_BIND ? PROC_BIND : PROC_FRESH;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = {0};
 	struct prepared p = {0};
 	struct bwrap_options bwrap = {.hostname = true, .new_session = true, .env = &p.env};
+	CLEANUP_STRVEC struct strvec notes = {0};
 	struct err err = {0};
 	int rc = options_parse(&options, TOOL_PLAN, argc, argv, &err);
 
 	if (rc == 0)
 		rc = prepare_policy(&p, &options, &err);
-	/* No process is started here, so no bwrap is asked: a fresh /proc is what sbx-exec tries
-	 * first. */
 	if (rc == 0)
-		rc = prepare_plan(&p, p.policy.proc == PROC_BIND ? PROC_BIND : PROC_FRESH,
+		rc = prepare_plan(&p, recall(&options, &p.policy, &bwrap, &notes),
 			options.answer != ANSWER_PLAN, &err);
-	bwrap.disable_userns = !p.policy.nested_userns;
+	for (size_t i = 0; rc == 0 && i < notes.n; i++)
+		strvec_push(&p.plan.notes, notes.v[i]);
 	if (rc == 0 && options.target)
 		rc = fit(&p.plan, &bwrap, &p.policy, &options, &err);
 	if (rc == 0)

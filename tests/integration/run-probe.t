@@ -5,7 +5,7 @@ use warnings;
 use FindBin;
 use Test::More;
 BEGIN { require "$FindBin::Bin/run-lib.pl" }
-our ($top, $EXEC);
+our ($top, $EXEC, $PLAN);
 
 # A namespace of the test's own; then the command.
 my @masked = ('unshare', '-m', '--propagation', 'private', 'sh', '-c',
@@ -198,10 +198,11 @@ SKIP: {
 	my @steps = (
 		'exec 2>&1; probe=$XDG_RUNTIME_DIR/sbx/probe; once() { "$0" -- sh -c "test -d /proc/1 && : >/proc/version"; echo "$?"; }',
 		'once; grep -c works $probe; once', # 13 of 16
-		'sed -i "s/ proc-masked/ works/" $probe; grep -c works $probe; once; grep -c works $probe');
-	$got = run($root, [@masked, 'sh', '-c', (join "\n", @steps), $EXEC]);
+		'sed -i "s/ proc-masked/ works/" $probe; grep -c works $probe; once; grep -c works $probe',
+		'"$1" --print | grep -c "^--ro-bind /proc /proc"; rm $probe; "$1" --print | grep -c "^--proc /proc"; "$1" --json | grep -c "not known: the plan"');
+	$got = run($root, [@masked, 'sh', '-c', (join "\n", @steps), $EXEC, $PLAN]);
 	my @lines = grep { !/Read-only file system/ } split /\n/, $got->{out};
-	is("@lines", '2 13 2 16 2 13', 'masked /proc: kept, and not believed when it claims a fresh one');
+	is("@lines", '2 13 2 16 2 13 1 1 1', 'masked /proc: kept, and not believed when it claims a fresh one; sbx-plan takes it');
 }
 
 # --probe
