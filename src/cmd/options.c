@@ -45,6 +45,8 @@ static const struct option_row table[] = {
 	{NULL, "write", 0, "PATH", "make a path writable", BOTH, add_to_list, "filesystem", "write",
 		0},
 	{NULL, "deny", 0, "PATH", "hide a path", BOTH, add_to_list, "filesystem", "deny", 0},
+	{NULL, "connect", 0, "SOCKET", "let it connect to a socket of the host", BOTH, add_to_list,
+		"filesystem", "connect", 0},
 	{NULL, "bind", 0, "FROM:AT[:ro|:rw]", "show the host's FROM at AT, writable or read-only",
 		BOTH, add_bind, "filesystem", "mounts", 0},
 	{NULL, "tmpfs", 0, "AT[:SIZE]", "put an empty writable directory at AT", BOTH, add_tmpfs,
@@ -488,7 +490,7 @@ static int check_combination(struct parse *p, bool has_command)
 	if (o->answer != ANSWER_PLAN && (o->output == OUTPUT_NUL || o->output == OUTPUT_CHECK))
 		return usage(p, o->output == OUTPUT_NUL ? "-0" : "--check",
 			"an answer is text or, with --json, JSON",
-			"leave it out: --explain, --map and --rules prove the plan too");
+			"leave it out: an answer proves the plan too");
 	if (o->probe && (has_command || o->policies.n || o->flags || o->report || o->n_pass_fds))
 		return usage(p, "--probe", "no command is run, under no policy",
 			"it goes with --json and --bwrap only");

@@ -56,6 +56,8 @@ static void add_rule(json *parent, const char *key, const struct rule *rule)
 		json_add_string(object, "at", rule->at);
 	if (rule->kind == RULE_ROOT || rule->kind == RULE_PATH || rule->kind == RULE_MOUNT)
 		json_add_string(object, "access", access_name(rule->access));
+	if (rule->connect)
+		json_add_bool(object, "connect", true);
 	if (rule->name)
 		json_add_string(object, "name", rule->name);
 	if (rule->why)
@@ -197,7 +199,8 @@ static char *rule_text(const struct rule *rule)
 	case RULE_ROOT:
 		return xasprintf("root %s", access_name(rule->access));
 	case RULE_PATH:
-		return xasprintf("%s %s", access_name(rule->access), rule->path);
+		return xasprintf(
+			"%s %s", rule->connect ? "connect" : access_name(rule->access), rule->path);
 	case RULE_MOUNT:
 		return xasprintf(
 			"mount %s at %s (%s)", rule->path, rule->at, access_name(rule->access));
@@ -298,7 +301,7 @@ static void add_explanation(json *answers, const char *path, const struct explan
 		json_add_string(because, NULL, x->because.v[i]);
 }
 
-/* Each of the three adds to answers (JSON), or prints when that is NULL. */
+/* Each of these adds to answers (JSON), or prints when that is NULL. */
 
 static int answer_explain(const struct prepared *p, const struct explainer *e,
 	const struct options *options, json *answers, struct err *err)
@@ -380,6 +383,9 @@ static void answer_rules(const struct explainer *e, json *answers)
 		CLEANUP_FREE char *origin = origin_text(&f->rule->origin);
 		CLEANUP_FREE char *by = f->by ? origin_text(&f->by->origin) : NULL;
 
+		/* Nobody has written the rules for sockets, and most of them say nothing here. */
+		if (f->rule->socket && f->fate != FATE_APPLIED)
+			continue;
 		if (answers) {
 			add_fate(answers, f);
 			continue;

@@ -309,6 +309,11 @@ static void judge_rule(const struct explainer *e, struct rule_fate *f, const str
 		judge_missing(e, f);
 		return;
 	}
+	if (rule->socket) {
+		if (!has_op(e, rule, NULL))
+			f->fate = FATE_REDUNDANT;
+		return;
+	}
 	if (rule->kind == RULE_ROOT || has_op(e, rule, f->place))
 		return;
 	error = view_lookup(e->plan, e->tree, f->place, &o);
@@ -407,7 +412,7 @@ static const struct rule *decide_in_mount(
 	return read && mount->rule->access == ACCESS_WRITE ? read->rule : mount->rule;
 }
 
-static const struct rule *decide(const struct explainer *e, const char *path)
+const struct rule *explain_rule(const struct explainer *e, const char *path)
 {
 	const struct rule_fate *best = &e->rules[root_index(e)];
 
@@ -416,7 +421,9 @@ static const struct rule *decide(const struct explainer *e, const char *path)
 		bool off = f->fate == FATE_SHADOWED || f->fate == FATE_IMPOSSIBLE ||
 			   (f->fate == FATE_MISSING && f->strength == STRENGTH_NONE);
 
-		if (!off && path_within(path, f->place) && decides(f, best))
+		if (off || !path_within(path, f->place) || !decides(f, best))
+			continue;
+		if (!f->rule->socket || has_op(e, f->rule, f->place))
 			best = f;
 	}
 	return best->rule->kind == RULE_MOUNT ? decide_in_mount(e, best, path) : best->rule;
@@ -459,18 +466,49 @@ static void because_of_mode(
 			tree_kind_name(st.kind));
 }
 
+/* A socket or FIFO of an opened directory that no rule names. */
+static void because_loose_end(const struct explainer *e, struct explanation *x)
+{
+	CLEANUP_FREE char *parent = path_parent(x->real);
+	CLEANUP_FREE char *dir =
+		opened_host(e, parent, op_at(e, parent, false), explain_rule(e, parent));
+	CLEANUP_FREE char *host = dir ? path_join(dir, path_base(x->real)) : xstrdup(x->real);
+	bool moved = strcmp(host, x->real) != 0;
+	struct tree_stat st = {.kind = TREE_SOCKET};
+
+	tree_lstat(e->tree, host, &st);
+	because(x,
+		"It is %s in an opened directory, and no rule names it: opening it gives EACCES."
+		" %s %s%s%s shows it.",
+		tree_kind_name(st.kind),
+		moved                    ? "--bind"
+		: st.kind == TREE_SOCKET ? "--connect"
+					 : "--read",
+		host, moved ? ":" : "", moved ? x->real : "");
+}
+
 static void because_found(
 	const struct explainer *e, struct explanation *x, const struct view_object *o)
 {
 	const struct rule *rule = x->rule;
 	const char *place = rule->at ? rule->at : rule->path;
 
-	if (o->access == ACCESS_DENY)
+	if (rule->socket)
+		because(x,
+			"It is a socket of the host, in use, and no rule names it: connecting to it"
+			" fails. --connect %s lets the command connect.",
+			rule->path);
+	else if (rule->access != ACCESS_DENY && o->access == ACCESS_DENY &&
+		 is_exact(x->op, x->real))
+		because_loose_end(e, x);
+	else if (o->access == ACCESS_DENY)
 		because(x, "The rule denies it: opening it gives EACCES.");
 	else if (is_exact(x->op, x->real) && x->op->kind == OP_DENY_DIR)
 		because(x, "The rule denies it: it lists only what other rules show below it.");
 	else if (rule->access == ACCESS_DENY && is_exact(x->op, x->real) && x->op->kind == OP_FILE)
 		because(x, "The rule denies it: it is empty, and writing gives EROFS.");
+	else if (rule->connect)
+		because(x, "The rule lets the command connect to it.");
 	else if (!x->host)
 		because(x, "It is the sandbox's own and not the host's%s.",
 			o->access == ACCESS_WRITE ? "; the command may change it" : "");
@@ -518,7 +556,7 @@ static void because_absent(const struct explainer *e, struct explanation *x, int
 
 	above_missing(e, x->real, &above);
 	op = op_at(e, above.path, false);
-	opened = opened_host(e, above.path, op, decide(e, above.path));
+	opened = opened_host(e, above.path, op, explain_rule(e, above.path));
 	if (error == -ELOOP || error == -ENAMETOOLONG)
 		x->create = error;
 	else
@@ -593,7 +631,10 @@ void explain_path(const struct explainer *e, const char *path, struct explanatio
 	for (size_t i = 0; i < o.links.n && o.links.v[i] != process; i += 2)
 		strvec_pushl(&out->links, o.links.v[i], o.links.v[i + 1], NULL);
 	out->op = op_at(e, out->real, false);
-	out->rule = decide(e, out->real);
+	/* A socket's rule holds at every name of it, of which it says one. */
+	out->rule = is_exact(out->op, out->real) && out->op->why->socket
+			    ? out->op->why
+			    : explain_rule(e, out->real);
 	out->strength = strength_at(e, out->real);
 	if (process) {
 		out->found = FOUND_UNKNOWN;
@@ -650,7 +691,7 @@ int explain_to_host(const struct explainer *e, const char *path, char **host, st
 	if (error)
 		return err_map(err, path, "is not in the sandbox");
 	*host = o.host ? xstrdup(o.host)
-		       : opened_host(e, o.path, op_at(e, o.path, false), decide(e, o.path));
+		       : opened_host(e, o.path, op_at(e, o.path, false), explain_rule(e, o.path));
 	return *host ? 0
 		     : err_map(err, path, "is the sandbox's own: nothing of the host is behind it");
 }

@@ -106,6 +106,9 @@ struct explanation {
 void explain_path(const struct explainer *e, const char *path, struct explanation *out);
 void explanation_clear(struct explanation *x);
 
+/* The rule that decides at a sandbox path without links; never NULL. */
+const struct rule *explain_rule(const struct explainer *e, const char *path);
+
 /* The host object that a sandbox path shows, in *host (freed by the caller). ERR_PLAN, naming the
  * path, when it is not in the view, denied, or the sandbox's own. */
 int explain_to_host(const struct explainer *e, const char *path, char **host, struct err *err);

@@ -1,6 +1,6 @@
 /*
  * From rules to places, in three steps:
- *  1. every host path of a rule is resolved on the tree;
+ *  1. every host path of a rule is resolved on the tree; live sockets that no rule names get one;
  *  2. labels: the access of host objects, by canonical path. Rules that came through a link are
  *     added
  *     after the others, since they may lower but not raise what the object's own path gives;
@@ -34,7 +34,7 @@ struct label {
 
 struct maker {
 	struct plan *plan;
-	const struct rules *rules; /* the plan's */
+	struct rules *rules; /* the plan's */
 	const struct tree *tree;
 	struct err *err;
 	struct target *targets; /* one for each rule */
@@ -251,7 +251,7 @@ static int err_loop(const struct maker *m, const struct rule *rule, const struct
  * It then protects what it can and raises nothing, and nobody is kept from running by it. */
 static bool is_planted(const struct maker *m, const struct rule *rule, const struct target *t)
 {
-	if (rule->kind != RULE_PATH || rule->access == ACCESS_WRITE)
+	if (rule->kind != RULE_PATH || rule->access == ACCESS_WRITE || rule->connect)
 		return false;
 	for (size_t i = 0; i < t->n_hops; i++)
 		if (hop_writer(m, &t->hops[i], rule))
@@ -392,7 +392,7 @@ static int err_raise(const struct maker *m, const struct rule *rule, const struc
 		" cannot: the directory %s",
 		rule->path, hop->path, t->path,
 		rule->access == ACCESS_WRITE ? "writable" : "readable", why);
-	if (worst || rule->kind == RULE_DEVICE)
+	if (worst || rule->kind == RULE_DEVICE || rule->connect)
 		err_hint(m->err,
 			"a link that others, or the command, could change grants nothing: name %s"
 			" itself",
@@ -422,6 +422,24 @@ static bool leads_within(const struct maker *m, const char *path, const char *di
 	return within;
 }
 
+/* Whether a rule would give more of an object than a final rule for it, or a place above it, does.
+ * A socket inside is covered, so that naming it gives more whatever the access. */
+static bool loosens(const struct maker *m, const struct rule *rule, const struct target *t,
+	const struct rule *final)
+{
+	bool opens = !t->error && t->st.kind == TREE_SOCKET && rule->access != ACCESS_DENY;
+	struct target held;
+	bool within, same;
+
+	if (rule->access <= final->access && !opens)
+		return false;
+	resolve(m->tree, final->path, &held);
+	within = path_within(t->path, held.path);
+	same = strcmp(t->path, held.path) == 0;
+	target_clear(&held);
+	return within && (rule->access > final->access || !same);
+}
+
 /* Final rules hold for objects: no link of a later layer leads around them. */
 static int check_final(const struct maker *m, const struct rule *rule, const struct target *t)
 {
@@ -431,7 +449,7 @@ static int check_final(const struct maker *m, const struct rule *rule, const str
 		bool granted = false;
 
 		if (!final->final || final->origin.layer >= rule->origin.layer ||
-			rule->access <= final->access || !leads_within(m, t->path, final->path))
+			!loosens(m, rule, t, final))
 			continue;
 		for (size_t k = 0; k < final->grants.n; k++)
 			granted |= leads_within(m, t->path, final->grants.v[k]);
@@ -546,7 +564,7 @@ static int judge_linked(const struct maker *m, const struct rule *rule, const st
 	for (size_t i = 0; i < m->rules->n; i++) {
 		const struct rule *other = &m->rules->v[i];
 
-		if (other->kind == RULE_PATH && other->access < rule->access &&
+		if (other->kind == RULE_PATH && !other->socket && other->access < rule->access &&
 			!m->targets[i].error && strcmp(m->targets[i].path, t->path) == 0)
 			return err_taken(m, rule, t->path, other);
 	}
@@ -605,6 +623,12 @@ static int check_kind(const struct maker *m, const struct rule *rule, const stru
 		err_hint(m->err, t->st.kind == TREE_DIR
 					 ? "name the devices in it, one by one"
 					 : "use read or write for what is no device");
+		return err_rule(m->err, rule);
+	}
+	if (rule->connect && (t->into_proc || t->st.kind != TREE_SOCKET)) {
+		err_set(m->err, ERR_PLAN, "%s is %s: only a socket can be connected to", rule->path,
+			tree_kind_name(t->into_proc ? TREE_LINK : t->st.kind));
+		err_hint(m->err, "name the socket itself; --read and --write are for what is none");
 		return err_rule(m->err, rule);
 	}
 	if (rule->access == ACCESS_DENY || (!device && !path_within(t->path, "/dev")))
@@ -800,6 +824,85 @@ static bool names_host(const struct rule *rule)
 	return rule->kind == RULE_PATH || rule->kind == RULE_MOUNT || rule->kind == RULE_DEVICE;
 }
 
+/* Whether a rule's own object is a socket, so that it says what becomes of that. A grant does so
+ * under whatever name, but not through a link that the command or another user could lead
+ * elsewhere. */
+static bool names_socket(const struct maker *m, size_t i, const struct target *socket)
+{
+	const struct rule *rule = &m->rules->v[i];
+	const struct target *t = &m->targets[i];
+
+	if ((rule->kind != RULE_PATH && rule->kind != RULE_MOUNT) || t->error || t->into_proc)
+		return false;
+	if (rule->access == ACCESS_DENY)
+		return strcmp(t->path, socket->path) == 0;
+	return t->st.dev == socket->st.dev && t->st.ino == socket->st.ino && may_raise(m, rule, t);
+}
+
+/* Appends to paths, each once, the live sockets that the command could use and no rule names. */
+static int find_sockets(const struct maker *m, struct strvec *paths)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+	CLEANUP_STRVEC struct strvec found = {0};
+	int error = tree_sockets(m->tree, &names);
+
+	if (error) {
+		err_set(m->err, ERR_PLAN, "cannot find out which sockets the host has: %s",
+			strerror(-error));
+		err_hint(m->err,
+			"what is visible can be connected to, so they have to be known: let the"
+			" caller read the file");
+		return err_at(m->err, "/proc/net/unix");
+	}
+	for (size_t k = 0; k < names.n; k++) {
+		struct target t;
+		bool counts;
+
+		resolve(m->tree, names.v[k], &t);
+		counts = !t.error && !t.into_proc && t.st.kind == TREE_SOCKET;
+		for (size_t i = 0; counts && i < m->rules->n; i++)
+			counts = !names_socket(m, i, &t);
+		if (counts && tree_usable(m->tree, t.path))
+			strvec_push(&found, t.path);
+		target_clear(&t);
+	}
+	strvec_sort(&found);
+	for (size_t k = 0; k < found.n; k++)
+		if (k == 0 || strcmp(found.v[k - 1], found.v[k]) != 0)
+			strvec_push(paths, found.v[k]);
+	return 0;
+}
+
+/* Adds a rule for each such socket, after those that count. */
+static int deny_sockets(struct maker *m)
+{
+	struct rules *rules = m->rules;
+	size_t first = rules->paths.n, n = rules->n, added;
+
+	if (find_sockets(m, &rules->paths) < 0)
+		return -1;
+	added = rules->paths.n - first;
+	rules->v = xreallocarray(rules->v, rules->n_all + added, sizeof(*rules->v));
+	memmove(rules->v + n + added, rules->v + n, (rules->n_all - n) * sizeof(*rules->v));
+	rules->n += added;
+	rules->n_all += added;
+	m->targets = xreallocarray(m->targets, rules->n, sizeof(*m->targets));
+	m->ats = xreallocarray(m->ats, rules->n, sizeof(*m->ats));
+	for (size_t i = n; i < rules->n; i++) {
+		rules->v[i] = (struct rule){.kind = RULE_PATH,
+			.access = ACCESS_DENY,
+			.path = rules->paths.v[first + i - n],
+			.name = (char *)"sockets",
+			.why = (char *)"a socket of the host that the command could talk to",
+			.optional = true,
+			.socket = true,
+			.origin = {(char *)"default", (char *)"", 0}};
+		m->ats[i] = NULL;
+		resolve(m->tree, rules->v[i].path, &m->targets[i]);
+	}
+	return 0;
+}
+
 /* Step 1 and the labels of rules without links. */
 static int resolve_rules(struct maker *m)
 {
@@ -809,20 +912,19 @@ static int resolve_rules(struct maker *m)
 	m->root = new_place("/");
 	m->targets = xcalloc(n, sizeof(*m->targets));
 	m->ats = xcalloc(n, sizeof(*m->ats));
-	for (size_t i = 0; i < n; i++) {
-		const struct rule *rule = &rules[i];
-
-		if (rule->kind == RULE_ROOT)
-			add_label(m, "/", rule->access, rule);
-		if (names_host(rule) && resolve_rule(m, rule, &m->targets[i]) < 0)
+	for (size_t i = 0; i < n; i++)
+		if (names_host(&rules[i]) && resolve_rule(m, &rules[i], &m->targets[i]) < 0)
 			return -1;
-	}
-	if (check_unseen(m) < 0)
+	if (check_unseen(m) < 0 || deny_sockets(m) < 0)
 		return -1;
+	rules = m->rules->v;
+	n = m->rules->n;
 	for (size_t i = 0; i < n; i++) {
 		const struct rule *rule = &rules[i];
 		const struct target *t = &m->targets[i];
 
+		if (rule->kind == RULE_ROOT)
+			add_label(m, "/", rule->access, rule);
 		if (rule->kind == RULE_PATH && !t->n_hops &&
 			(!t->error || rule->access == ACCESS_DENY))
 			add_label(m, t->path, rule->access, rule);
@@ -919,6 +1021,15 @@ static void note_hard_links(const struct maker *m, const struct target *t)
 			(uintmax_t)t->st.nlink);
 }
 
+/* Whoever makes a socket readable may not know what that means. */
+static void note_socket(const struct maker *m, const struct rule *rule, const struct target *t)
+{
+	if (t->st.kind == TREE_SOCKET && rule->access != ACCESS_DENY && !rule->connect &&
+		tree_usable(m->tree, t->path))
+		strvec_pushf(&m->plan->notes, "%s is a socket: the command can connect to it",
+			rule->path);
+}
+
 /* Step 2: what is missing, what came through links, and what may not be shown. */
 static int label_rules(struct maker *m)
 {
@@ -946,7 +1057,7 @@ static int label_rules(struct maker *m)
 		note_hard_links(m, t);
 		if (t->error)
 			counts = missing_rule(m, rule, t);
-		else if (!t->into_proc && !planted)
+		else if ((!t->into_proc || rule->connect) && !planted)
 			counts = check_kind(m, rule, t) < 0 ? -1 : 1;
 		if (counts > 0 && rule->kind != RULE_DEVICE)
 			counts = check_final(m, rule, t) < 0 ? -1 : 1;
@@ -958,6 +1069,8 @@ static int label_rules(struct maker *m)
 		if (counts < 0)
 			return -1;
 		t->unused = counts == 0;
+		if (counts && !t->error && !t->into_proc && !planted)
+			note_socket(m, rule, t);
 	}
 	return 0;
 }
@@ -1006,6 +1119,35 @@ static enum access lowest_between(
 	return access;
 }
 
+/* The host object that would show at a place if nothing stood there: by the deepest rule with an
+ * `at`, at or above it, or label above it. NULL: none. */
+static char *object_at(const struct maker *m, const char *path)
+{
+	const struct label *label = deciding_label(m, path, true);
+	size_t deepest = m->rules->n;
+
+	for (size_t i = 0; i < m->rules->n; i++)
+		if (m->ats[i] && !m->targets[i].unused && path_within(path, m->ats[i]) &&
+			path_within(
+				m->ats[i], deepest < m->rules->n ? m->ats[deepest] : label->path))
+			deepest = i;
+	if (deepest < m->rules->n)
+		return m->rules->v[deepest].kind == RULE_MOUNT
+			       ? path_join(m->targets[deepest].path,
+					 path_below(path, m->ats[deepest]))
+			       : NULL;
+	return label->access == ACCESS_DENY ? NULL : xstrdup(path);
+}
+
+/* Whether a label holds at a place. A live socket is no name to protect: it is covered where it
+ * would show and nowhere else, or what happens to be called like it would be hidden. */
+static bool holds_at(const struct maker *m, const struct label *label, const char *path)
+{
+	CLEANUP_FREE char *object = label->why->socket ? object_at(m, path) : NULL;
+
+	return !label->why->socket || (object && strcmp(object, label->path) == 0);
+}
+
 /* Labels that are lower than the mount which shows their object hold there too. */
 static void place_aliases(
 	struct maker *m, const struct rule *mount, const char *source, const char *at)
@@ -1018,6 +1160,8 @@ static void place_aliases(
 			label->access >= lowest_between(m, label->path, source, mount->access))
 			continue;
 		path = path_join(at, path_below(label->path, source));
+		if (!holds_at(m, label, path))
+			continue;
 		set_place(place_at(m->root, path),
 			label->access == ACCESS_DENY ? SHOW_NOTHING : SHOW_HOST, label->access,
 			label->path, label->why);
@@ -1036,8 +1180,11 @@ static int place_rules(struct maker *m)
 			return -1;
 	for (size_t i = 0; i < m->n_labels; i++) {
 		const struct label *label = &m->labels[i];
-		struct place *place = place_at(m->root, label->path);
+		struct place *place;
 
+		if (!holds_at(m, label, label->path))
+			continue;
+		place = place_at(m->root, label->path);
 		if (!set_place(place, label->access == ACCESS_DENY ? SHOW_NOTHING : SHOW_HOST,
 			    label->access, label->path, label->why) &&
 			label->access != ACCESS_DENY)
@@ -1070,13 +1217,14 @@ static void look_below(struct place *place)
 		place->visible |= below->visible;
 		place->enforced |= below->enforced;
 		place->held_below |= below->held_below || below->enforced ||
-				     (below->show == SHOW_HOST && below->access == ACCESS_READ);
+				     (below->show == SHOW_HOST && below->access == ACCESS_READ) ||
+				     (below->show == SHOW_NOTHING && below->why->socket);
 	}
 }
 
 struct place *places_make(struct plan *plan, const struct tree *tree, struct err *err)
 {
-	const struct rules *rules = &plan->rules;
+	struct rules *rules = &plan->rules;
 	struct maker m = {.plan = plan, .rules = rules, .tree = tree, .err = err};
 	int rc = resolve_rules(&m);
 

@@ -37,13 +37,17 @@ struct place {
 	bool made;       /* WAY: a directory of the command's own is here in any case */
 	bool visible;    /* it or something below it shows something */
 	bool enforced;   /* it or something below it is denied and must not appear when missing */
-	bool held_below; /* something strictly below keeps its name: a host object that is shown
-			    read-only, or what is enforced */
+	bool held_below; /* something strictly below must keep its name: a host object that is shown
+			    read-only, what is enforced, or a live socket that is covered, which
+			    the next run finds by its name alone */
 };
 
 /* The place of "/", with all others below it, made from the plan's rules; to be freed with
  * place_free. NULL with ERR_PLAN, err->at naming the rule. Adds to the plan's notes and to what it
- * holds. */
+ * holds.
+ *
+ * Adds to the plan's rules a denial (rule->socket) for each live socket of the host that the command
+ * could use and that no rule names by its own object. */
 struct place *places_make(struct plan *plan, const struct tree *tree, struct err *err);
 void place_free(struct place *place);
 

@@ -170,20 +170,44 @@ static bool needs_open(const struct planner *p, const struct place *place, const
 	return false;
 }
 
+/* Covers what is no directory. */
+static int add_deny_file(struct planner *p, const char *dest, const struct rule *why)
+{
+	struct tree_stat st;
+
+	if (tree_lstat(p->tree, "/dev/null", &st) < 0 || st.kind != TREE_CHAR ||
+		st.rdev != makedev(1, 3)) {
+		err_set(p->err, ERR_PLAN,
+			"/dev/null is not the null device, so %s cannot be covered with it", dest);
+		err_hint(p->err, "use {\"path\": ..., \"mask\": \"empty\"}");
+		return err_rule(p->err, why);
+	}
+	add_op(p, OP_DENY_FILE, NULL, dest, why);
+	return 0;
+}
+
+/* Whether it has another end, for which a read-only mount is no matter. */
+static bool has_other_end(const struct tree_stat *st)
+{
+	return st->kind == TREE_SOCKET || st->kind == TREE_FIFO;
+}
+
 /* An entry of an opened directory that no rule speaks of. */
-static void emit_entry(
-	struct planner *p, const char *dest, const char *host, const struct rule *why)
+static int emit_entry(struct planner *p, const char *dest, const char *host, const struct rule *why)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct tree_stat st;
 	int error = tree_lstat(p->tree, host, &st);
 
+	if (!error && has_other_end(&st))
+		return add_deny_file(p, dest, why);
 	if (!error && st.kind == TREE_LINK)
 		error = tree_readlink(p->tree, host, &text);
 	if (error)
 		strvec_pushf(&p->plan->notes, "left out: %s: %s", dest, strerror(-error));
 	else
 		add_op(p, text ? OP_SYMLINK : OP_BIND_READ, text ? text : host, dest, why);
+	return 0;
 }
 
 /* A readable directory, entry by entry. */
@@ -213,8 +237,8 @@ static int emit_opened(
 		bool never = strcmp(source, "/proc") == 0 || strcmp(source, "/dev") == 0;
 		struct under under = {true, order || never ? NULL : source, ACCESS_READ, why};
 
-		if (order < 0 && !never)
-			emit_entry(p, dest, source, why);
+		if (order < 0 && !never && emit_entry(p, dest, source, why) < 0)
+			return -1;
 		if (order >= 0 && emit(p, kid, &under) < 0)
 			return -1;
 		n += order <= 0;
@@ -258,9 +282,10 @@ static int emit_way(struct planner *p, const struct place *place, const struct u
 	struct tree_stat st;
 	bool there = under->host && tree_lstat(p->tree, under->host, &st) == 0;
 
-	if (there && st.kind == TREE_LINK && under->scaffold && !place->visible)
-		emit_entry(p, place->path, under->host, under->why);
-	else if (there)
+	if (there && (st.kind == TREE_LINK || has_other_end(&st)) && under->scaffold &&
+		!place->visible)
+		return emit_entry(p, place->path, under->host, under->why);
+	if (there)
 		return emit_host(p, place, under, under->host, under->access, under->why);
 	if (!place->visible && (under->scaffold || under->access != ACCESS_WRITE))
 		return 0;
@@ -275,21 +300,9 @@ static int emit_way(struct planner *p, const struct place *place, const struct u
 
 static int emit_deny_file(struct planner *p, const struct place *place)
 {
-	struct tree_stat st;
-
-	if (place->why->mask == MASK_EMPTY) {
-		add_op(p, OP_FILE, NULL, place->path, place->why)->data = "";
-		return 0;
-	}
-	if (tree_lstat(p->tree, "/dev/null", &st) < 0 || st.kind != TREE_CHAR ||
-		st.rdev != makedev(1, 3)) {
-		err_set(p->err, ERR_PLAN,
-			"/dev/null is not the null device, so %s cannot be covered with it",
-			place->path);
-		err_hint(p->err, "use {\"path\": ..., \"mask\": \"empty\"}");
-		return err_rule(p->err, place->why);
-	}
-	add_op(p, OP_DENY_FILE, NULL, place->path, place->why);
+	if (place->why->mask != MASK_EMPTY)
+		return add_deny_file(p, place->path, place->why);
+	add_op(p, OP_FILE, NULL, place->path, place->why)->data = "";
 	return 0;
 }
 

@@ -49,7 +49,7 @@ struct op {
 
 /* Owned by the caller; borrows from the policy, which must outlive it. */
 struct plan {
-	struct rules rules; /* the policy's, with what patterns match */
+	struct rules rules; /* the policy's, with what patterns match, and those for live sockets */
 	struct op *ops;     /* later covers earlier */
 	size_t n, alloc;
 	char *cwd;           /* the command's working directory, a normal sandbox path */

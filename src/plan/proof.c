@@ -14,6 +14,10 @@
  * of the sandbox's own there is nothing at q; p stands for a host directory only when it was
  * opened, and then its entries are in the tree.
  *
+ * Live sockets that must not be reached are no rules here. The host paths of each are found by
+ * name and by the mount table, every bind is asked whether it would show one, and such places are
+ * put into the tree; wherever a host object is wanted that is one of them, nothing is.
+ *
  * Links need no care of their own: places are names without links, and a process that follows a
  * link inside ends at some place. The rules' own paths are walked as well, to see that they lead
  * where they should.
@@ -78,6 +82,7 @@ struct place {
 	const struct claim *path_claim; /* a PATH rule (or ROOT) stands here */
 	const struct claim *at_claim;   /* a rule with a place of its own stands here */
 	bool link;                      /* a rule leads through the host's link of this name */
+	bool opened; /* a directory of the host's that was made anew, entry by entry */
 };
 
 struct view {
@@ -116,7 +121,8 @@ struct want {
 	char *host;              /* HOST, LINK */
 	bool named;              /* NOTHING: a PATH deny says so */
 	bool usable;             /* HOST: a device node that works */
-	bool guarded;            /* HOST: a PATH read that must hold inside a writable directory */
+	bool guarded;            /* HOST: a PATH read that must hold inside a writable directory;
+				    NOTHING: a socket whose name must not change in one */
 	bool optional;           /* may as well be hidden */
 };
 
@@ -136,6 +142,8 @@ struct proof {
 	size_t n_unseen, alloc_unseen;
 	struct claim **aliases; /* what claims come to at other names of their objects */
 	size_t n_aliases, alloc_aliases;
+	struct strvec sockets; /* host paths, sorted, of live sockets that must not be reached */
+	struct rule no_socket; /* who says so */
 	struct claim
 		unowned; /* stands at /proc, /dev and /tmp when no rule does: never the host's */
 	struct err *err;
@@ -167,7 +175,7 @@ static const char *rule_words(const struct rule *rule)
 	case RULE_ROOT:
 		return rule->access == ACCESS_DENY ? "root deny" : "root read";
 	case RULE_PATH:
-		return access_name(rule->access);
+		return rule->connect ? "connect" : access_name(rule->access);
 	case RULE_MOUNT:
 		return "mount";
 	case RULE_TMPFS:
@@ -1796,6 +1804,76 @@ static int place_claims(struct proof *pr)
 	return 0;
 }
 
+/* Live sockets that nobody has asked for */
+
+/* Whether a rule speaks of the very socket. A denial holds for its own object, a grant for the
+ * socket under any name; one through a link that others can change grants nothing. */
+static bool speaks_of(const struct proof *pr, const struct claim *c, const char *socket)
+{
+	if ((c->rule->kind != RULE_PATH && c->rule->kind != RULE_MOUNT) || c->error)
+		return false;
+	if (c->access == ACCESS_DENY)
+		return strcmp(c->object, socket) == 0;
+	return c->trusted && same_host_object(pr, c->object, socket);
+}
+
+static int find_sockets(struct proof *pr)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+
+	if (tree_sockets(pr->tree, &names) < 0)
+		return fault(pr->err, NULL, "it is not known which sockets the host has");
+	for (size_t i = 0; i < names.n; i++) {
+		CLEANUP_STRVEC struct strvec links = {0};
+		CLEANUP_STRVEC struct strvec others = {0};
+		CLEANUP_FREE char *object = NULL;
+		struct tree_stat st;
+		bool asked = false;
+
+		if (walk(&pr->host, names.v[i], &links, &object) != 0 ||
+			tree_lstat(pr->tree, object, &st) < 0 || st.kind != TREE_SOCKET ||
+			!tree_usable(pr->tree, object))
+			continue;
+		for (size_t k = 0; k < pr->n_claims; k++)
+			asked |= speaks_of(pr, &pr->claims[k], object);
+		if (asked)
+			continue;
+		other_names(pr, object, &others);
+		strvec_push(&pr->sockets, object);
+		for (size_t k = 0; k < others.n; k++)
+			strvec_push(&pr->sockets, others.v[k]);
+	}
+	strvec_sort(&pr->sockets);
+	return 0;
+}
+
+static int compare_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_barred(const struct proof *pr, const char *host)
+{
+	return pr->sockets.n &&
+	       bsearch(&host, pr->sockets.v, pr->sockets.n, sizeof(*pr->sockets.v), compare_text);
+}
+
+/* Puts every place that a bind would show such a socket at into the tree. */
+static void add_sockets(const struct proof *pr)
+{
+	for (size_t i = 0; i < pr->plan->n; i++) {
+		const struct op *op = &pr->plan->ops[i];
+
+		for (size_t k = 0; is_bind(op) && k < pr->sockets.n; k++) {
+			const char *rest = tail(pr->sockets.v[k], op->source);
+			CLEANUP_FREE char *place = rest ? graft(op->dest, rest) : NULL;
+
+			if (place)
+				place_get(&pr->view, place);
+		}
+	}
+}
+
 /* Puts the places where a mount shows what PATH rules stand at into the tree. */
 static void add_images(const struct proof *pr, const struct claim *mount)
 {
@@ -1960,11 +2038,16 @@ static void want(const struct proof *pr, const struct place *place, struct want 
 	int error;
 
 	want_by_rule(pr, place, w);
-	if (w->shows == WANT_HOST) {
+	if (w->shows == WANT_HOST && is_barred(pr, w->host)) {
+		w->shows = WANT_NOTHING;
+		w->access = ACCESS_DENY;
+		w->rule = &pr->no_socket;
+		w->named = w->guarded = true;
+	} else if (w->shows == WANT_HOST) {
 		error = tree_lstat(pr->tree, w->host, &st);
 		if (error == -ENOENT || error == -ENOTDIR) {
 			w->shows = WANT_NOTHING;
-			w->named = false;
+			w->named = w->guarded = false;
 		}
 	} else if (w->shows == WANT_NOTHING && place->link) {
 		w->shows = WANT_LINK;
@@ -2046,7 +2129,19 @@ static int check_opened(const struct proof *pr, struct place *place, const struc
 
 		place_get(&pr->view, path);
 	}
+	place->opened = true;
 	return 0;
+}
+
+/* Whether a place is an entry of an opened directory that no rule names, and a socket or FIFO on
+ * the host: whoever sees it could use its other end. */
+static bool is_loose_end(const struct proof *pr, const struct place *place, const struct want *w)
+{
+	struct tree_stat st;
+
+	return place->parent && place->parent->opened && !place->path_claim && !place->at_claim &&
+	       tree_lstat(pr->tree, w->host, &st) == 0 &&
+	       (st.kind == TREE_SOCKET || st.kind == TREE_FIFO);
 }
 
 static int check_host(
@@ -2054,6 +2149,11 @@ static int check_host(
 {
 	const struct op *op = s->by->op;
 
+	if (is_loose_end(pr, place, w))
+		return s->exact && op->kind == OP_DENY_FILE
+			       ? 0
+			       : place_fault(pr, place, w,
+					 "is a socket or FIFO that no rule names, and not covered");
 	if (s->host && strcmp(s->host, w->host) == 0) {
 		if (w->usable && op->kind != OP_DEV_BIND)
 			return place_fault(pr, place, w, "is not usable as a device");
@@ -2178,7 +2278,8 @@ static int check_nothing(const struct proof *pr, const struct place *place, cons
 	if (w->named && !shown_below &&
 		(op->kind == OP_DENY_FILE || (op->kind == OP_DENY_DIR && (op->mode & 0777) == 0) ||
 			(op->kind == OP_FILE && op->data_len == 0 && w->rule->mask == MASK_EMPTY)))
-		return w->rule->missing == MISSING_ENFORCE ? check_pins(pr, place, w) : 0;
+		return w->guarded || w->rule->missing == MISSING_ENFORCE ? check_pins(pr, place, w)
+									 : 0;
 	if (!shown_below || !is_own_dir(op) || op->kind == OP_DEV)
 		return w->named ? place_fault(pr, place, w, "is not denied") : unjustified(pr, op);
 	if (w->access == ACCESS_DENY && (op->mode & 0777) != 0555)
@@ -2373,6 +2474,14 @@ static int check_out_of_reach(const struct proof *pr, const struct claim *c)
 	return is_planted(pr, c) ? 0 : check_closed(pr, c->rule, dir, 0100);
 }
 
+static bool is_socket(const struct proof *pr, const struct claim *c)
+{
+	struct tree_stat st;
+
+	return c->error != INTO_PROC && tree_lstat(pr->tree, c->object, &st) == 0 &&
+	       st.kind == TREE_SOCKET;
+}
+
 static int check_rule(const struct proof *pr, const struct claim *c)
 {
 	if (!c->object)
@@ -2381,6 +2490,8 @@ static int check_rule(const struct proof *pr, const struct claim *c)
 		return -1;
 	if (c->error < 0 && check_missing(pr, c) < 0)
 		return -1;
+	if (c->rule->connect && c->error >= 0 && !is_socket(pr, c))
+		return fault(pr->err, c->rule, "connect %s: it is no socket", c->rule->path);
 	if (c->rule->kind == RULE_PATH && c->rule->access == ACCESS_DENY)
 		return check_denied_walk(pr, c);
 	if (c->rule->kind == RULE_PATH || c->rule->kind == RULE_DEVICE)
@@ -2409,9 +2520,11 @@ static int prove(struct proof *pr)
 		return fault(pr->err, NULL, "the plan does not say which /proc it has");
 	if (pr->policy->proc == PROC_FRESH && pr->plan->proc != PROC_FRESH)
 		return fault(pr->err, NULL, "the policy wants a fresh /proc");
-	if (replay(&pr->view, pr->plan, pr->err) < 0 || make_claims(pr) < 0 || place_claims(pr) < 0)
+	if (replay(&pr->view, pr->plan, pr->err) < 0 || make_claims(pr) < 0 ||
+		place_claims(pr) < 0 || find_sockets(pr) < 0)
 		return -1;
 	add_places(pr);
+	add_sockets(pr);
 	if (!is_sealed(pr->view.top))
 		return fault(pr->err, pr->unowned.rule, "/ is not sealed");
 	if (check_place(pr, pr->view.top, &shown) < 0)
@@ -2428,7 +2541,14 @@ static int prove(struct proof *pr)
 int proof_check(const struct plan *plan, const struct policy *policy, const struct tree *tree,
 	struct err *err)
 {
-	struct proof pr = {.plan = plan, .policy = policy, .tree = tree, .err = err};
+	struct proof pr = {.plan = plan,
+		.policy = policy,
+		.tree = tree,
+		.no_socket = {.kind = RULE_PATH,
+			.access = ACCESS_DENY,
+			.path = (char *)"every live socket",
+			.origin = {(char *)"default", (char *)"", 0}},
+		.err = err};
 	int result;
 
 	view_init(&pr.view, tree, false);
@@ -2452,6 +2572,7 @@ int proof_check(const struct plan *plan, const struct policy *policy, const stru
 		free(pr.rules[i]);
 	}
 	free(pr.rules);
+	strvec_clear(&pr.sockets);
 	view_clear(&pr.view);
 	view_clear(&pr.host);
 	return result;

@@ -12,6 +12,9 @@
  *    as the kernel would inside;
  *  - no denied object can be reached by any name of the view (binds, mounts at other places,
  *    links);
+ *  - no live socket of the host that the caller could use can be reached either, unless a rule has
+ *    it for its own object, nor a socket or FIFO among the entries of an opened directory that no
+ *    rule names;
  *  - nothing is writable that no rule makes writable, scaffold included (every seal is there);
  *  - what is allowed is there: nothing readable was left out but what a note names;
  *  - a PATH read inside a writable directory keeps its name: each directory down to it is a mount
@@ -22,8 +25,9 @@
  *    where the rule says "follow"), or from inside. A rule whose path leads into /proc through a
  *    link covers nothing there.
  *
- * The host is asked only about the places that ops and rules name and about the entries of opened
- * directories. Host submounts and hard links are not known to the tree, and so not to the proof.
+ * The host is asked only about the places that ops and rules name, about its live sockets and about
+ * the entries of opened directories. Host submounts and hard links are not known to the tree, and so
+ * not to the proof.
  */
 #ifndef SBX_PLAN_PROOF_H
 #define SBX_PLAN_PROOF_H

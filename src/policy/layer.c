@@ -509,33 +509,20 @@ static int missing(struct reader *r, const struct json_place *at, const char *ke
 	return err_hint(r->err, "an object like this one needs it");
 }
 
-#define PATH_MEMBERS                                                                               \
-	{"path", read_host_path}, {"why", read_why}, {"name", read_name},                          \
-		{"optional", read_optional}, {"follow", read_follow}, {"type", read_type},         \
-		{"final", read_rule_final},                                                        \
-	{                                                                                          \
-		"grants", read_grants                                                              \
-	}
-
-static int read_path_rule(
-	struct reader *r, const json *value, const struct json_place *at, enum access access)
+/* A rule that names a host object: the path alone, or an object with these members. */
+static int read_host_rule(struct reader *r, const json *value, const struct json_place *at,
+	enum rule_kind kind, enum access access, const struct member *members)
 {
-	static const struct member members[][11] = {
-		[ACCESS_DENY] = {PATH_MEMBERS, {"missing", read_missing}, {"mask", read_mask}},
-		[ACCESS_READ] = {PATH_MEMBERS, {"missing", read_missing}},
-		[ACCESS_WRITE] = {PATH_MEMBERS, {"worktree", read_worktree}},
-	};
-
-	if (new_rule(r, RULE_PATH, access, at) < 0)
+	if (new_rule(r, kind, access, at) < 0)
 		return -1;
-	if (json_type(value) == JSON_OBJECT) {
-		if (read_object(r, value, at, members[access]) < 0)
+	if (json_type(value) != JSON_OBJECT) {
+		if (read_host_path(r, value, at) < 0)
 			return -1;
-		if (!r->rule->path)
-			return missing(r, at, "path");
-	} else if (read_host_path(r, value, at) < 0) {
+	} else if (read_object(r, value, at, members) < 0) {
 		return -1;
 	}
+	if (!r->rule->path)
+		return missing(r, at, "path");
 	if (r->rule->missing == MISSING_ENFORCE && r->rule->type == TYPE_DIRECTORY) {
 		fail(r, at, "what has to be a directory cannot be enforced while it is missing");
 		return err_hint(r->err, "leave \"type\" out: a file holds the missing name");
@@ -543,6 +530,31 @@ static int read_path_rule(
 	if (check_grants(r, at) < 0 || check_worktree(r, at) < 0)
 		return -1;
 	return check_place(r, at);
+}
+
+#define OBJECT_MEMBERS                                                                             \
+	{"path", read_host_path}, {"why", read_why}, {"name", read_name},                          \
+	{                                                                                          \
+		"optional", read_optional                                                          \
+	}
+
+static const struct member object_members[] = {OBJECT_MEMBERS, {NULL, NULL}};
+
+static int read_path_rule(
+	struct reader *r, const json *value, const struct json_place *at, enum access access)
+{
+#define PATH_MEMBERS                                                                               \
+	OBJECT_MEMBERS, {"follow", read_follow}, {"type", read_type}, {"final", read_rule_final},  \
+	{                                                                                          \
+		"grants", read_grants                                                              \
+	}
+	static const struct member members[][11] = {
+		[ACCESS_DENY] = {PATH_MEMBERS, {"missing", read_missing}, {"mask", read_mask}},
+		[ACCESS_READ] = {PATH_MEMBERS, {"missing", read_missing}},
+		[ACCESS_WRITE] = {PATH_MEMBERS, {"worktree", read_worktree}},
+	};
+
+	return read_host_rule(r, value, at, RULE_PATH, access, members[access]);
 }
 
 static int read_read_rule(struct reader *r, const json *value, const struct json_place *at)
@@ -558,6 +570,14 @@ static int read_write_rule(struct reader *r, const json *value, const struct jso
 static int read_deny_rule(struct reader *r, const json *value, const struct json_place *at)
 {
 	return read_path_rule(r, value, at, ACCESS_DENY);
+}
+
+static int read_connect_rule(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_host_rule(r, value, at, RULE_PATH, ACCESS_READ, object_members) < 0)
+		return -1;
+	r->rule->connect = true;
+	return 0;
 }
 
 static int read_mount(struct reader *r, const json *value, const struct json_place *at)
@@ -598,20 +618,7 @@ static int read_file(struct reader *r, const json *value, const struct json_plac
 
 static int read_device(struct reader *r, const json *value, const struct json_place *at)
 {
-	static const struct member members[] = {{"path", read_host_path}, {"why", read_why},
-		{"name", read_name}, {"optional", read_optional}, {NULL, NULL}};
-
-	if (new_rule(r, RULE_DEVICE, ACCESS_WRITE, at) < 0)
-		return -1;
-	if (json_type(value) == JSON_OBJECT) {
-		if (read_object(r, value, at, members) < 0)
-			return -1;
-		if (!r->rule->path)
-			return missing(r, at, "path");
-	} else if (read_host_path(r, value, at) < 0) {
-		return -1;
-	}
-	return check_place(r, at);
+	return read_host_rule(r, value, at, RULE_DEVICE, ACCESS_WRITE, object_members);
 }
 
 /* filesystem */
@@ -639,6 +646,11 @@ static int read_writes(struct reader *r, const json *value, const struct json_pl
 static int read_denies(struct reader *r, const json *value, const struct json_place *at)
 {
 	return read_list(r, value, at, read_deny_rule);
+}
+
+static int read_connects(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_connect_rule);
 }
 
 static int read_mounts(struct reader *r, const json *value, const struct json_place *at)
@@ -692,9 +704,9 @@ static int read_dev(struct reader *r, const json *value, const struct json_place
 static int read_filesystem(struct reader *r, const json *value, const struct json_place *at)
 {
 	static const struct member members[] = {{"root", read_root}, {"read", read_reads},
-		{"write", read_writes}, {"deny", read_denies}, {"mounts", read_mounts},
-		{"tmpfs", read_tmpfses}, {"files", read_files}, {"dev", read_dev},
-		{"devices", read_devices}, {"proc", read_proc}, {NULL, NULL}};
+		{"write", read_writes}, {"deny", read_denies}, {"connect", read_connects},
+		{"mounts", read_mounts}, {"tmpfs", read_tmpfses}, {"files", read_files},
+		{"dev", read_dev}, {"devices", read_devices}, {"proc", read_proc}, {NULL, NULL}};
 
 	return read_object(r, value, at, members);
 }

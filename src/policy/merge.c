@@ -54,7 +54,7 @@ static bool same_meaning(const struct rule *a, const struct rule *b)
 	if (a->kind != b->kind || a->access != b->access || a->mask != b->mask ||
 		a->missing != b->missing || a->type != b->type || a->size != b->size ||
 		a->scratch != b->scratch || a->optional != b->optional || a->follow != b->follow ||
-		a->final != b->final || a->grants.n != b->grants.n)
+		a->final != b->final || a->connect != b->connect || a->grants.n != b->grants.n)
 		return false;
 	for (size_t i = 0; i < a->grants.n; i++)
 		if (strcmp(a->grants.v[i], b->grants.v[i]) != 0)

@@ -28,7 +28,7 @@ const char *access_name(enum access access);
 
 enum rule_kind {
 	RULE_ROOT,   /* filesystem.root: the access of every path no other rule covers; path "/" */
-	RULE_PATH,   /* filesystem.read, write, deny: path names a host object */
+	RULE_PATH,   /* filesystem.read, write, deny, connect: path names a host object */
 	RULE_MOUNT,  /* filesystem.mounts: the host object path shown at the sandbox path at */
 	RULE_TMPFS,  /* filesystem.tmpfs: a directory of the sandbox's own at at */
 	RULE_FILE,   /* filesystem.files: a small read-only file with text at at */
@@ -91,6 +91,9 @@ struct rule {
 	bool relative;      /* written as "./..." */
 	bool worktree;      /* PATH with ACCESS_WRITE: path is the .git of a checkout; plan/worktree.h
 			       puts what a linked worktree needs in its place */
+	bool connect;       /* PATH with ACCESS_READ: path has to be a socket */
+	bool socket;        /* PATH with ACCESS_DENY: made by the planner for a live socket that no
+			       rule names (plan/places.h); in no policy */
 	struct strvec grants; /* final: normal host paths below path that later layers may use */
 	struct origin origin;
 };

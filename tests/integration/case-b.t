@@ -129,8 +129,8 @@ case b09 => 'denied sockets and FIFOs are out of reach', sub {
 	}
 	is(inside($who, [policy($who, {deny => [$fifo]})], "cat $fifo 2>/dev/null || echo no", limit => 10), "no\n",
 		"$who->{name}: opening the denied FIFO does not wait for a writer");
-	promises($who, [policy($who, {})], [connect => $socket, 'ok',
-		'(a socket that is only readable can be connected to)']);
+	promises($who, [policy($who, {})], [connect => $socket, 'ECONNREFUSED', 'a socket that is only readable: no connection']);
+	promises($who, [policy($who, {read => [$socket]})], [connect => $socket, 'ok', '(one that a rule names: a connection)']);
 };
 
 case b10 => 'a protection of a name that the caller could not make needs nothing', sub {

@@ -29,7 +29,12 @@ static const char tree_text[] =
 	"d /home/u/w/a 0755 1000 1000\nf /home/u/w/a/b/held/x 0644 1000 1000\n"
 	"l /home/u/w/envrc -> ../secret/key\n"
 	"f /srv/data/x\nf /srv/data/secret/x\nd /srv/mnt\nd /srv/write 0755 1000 1000\nd "
-	"/home/u/w/mnt\n";
+	"/home/u/w/mnt\n"
+	"s /srv/dead 0666\np /srv/quiet 0600 0 0\ns /srv/talk 0666\nu /srv/talk\n"
+	"s /srv/live/s 0666\nu /srv/live/s\na /usr/live -> /srv/live\n"
+	"s /srv/data/secret/s 0666\nu /srv/data/secret/s\ns /tmp/x11 0666\nu /tmp/x11\n"
+	"s /srv/data/db 0666\nu /srv/data/db\np /usr/sub/fifo 0666\nd /home/u/open\n"
+	"s /home/u/open/s 0666\n";
 
 static const char policy_text[] =
 	"{\"sbx\": 1, \"filesystem\": {\"root\": \"read\","
@@ -41,9 +46,12 @@ static const char policy_text[] =
 	" \"deny\": [\"/etc/shadow\", \"/home/u/secret\", \"/srv/data/secret\", \"/srv/not\","
 	"  \"/home/u/w/gone\", \"/home/u/gone\", \"/run/x\", \"/etc/hosts\","
 	"  {\"path\": \"/home/u/masked\", \"mask\": \"empty\"}],"
+	" \"connect\": [\"/srv/talk\"],"
 	" \"mounts\": [{\"at\": \"/srv/mnt\", \"from\": \"/srv/data\", \"access\": \"read\"},"
 	"  {\"at\": \"/new/mnt\", \"from\": \"/srv/write\", \"access\": \"write\"},"
-	"  {\"at\": \"/home/u/w/mnt\", \"from\": \"/srv/write\", \"access\": \"write\"}],"
+	"  {\"at\": \"/home/u/w/mnt\", \"from\": \"/srv/write\", \"access\": \"write\"},"
+	"  {\"at\": \"/new/open\", \"from\": \"/home/u/open\"},"
+	"  {\"at\": \"/new/open/more\", \"from\": \"/usr/sub\"}],"
 	" \"tmpfs\": [{\"at\": \"/run\", \"access\": \"read\"}],"
 	" \"files\": [{\"at\": \"/etc/hosts\", \"text\": \"x\"}]},"
 	" \"process\": {\"cwd\": \"/\", \"nested_userns\": NESTED}}";
@@ -124,10 +132,30 @@ static const struct row rows[] = {
 		"scaffold", "EACCES"},
 	{"/etc/mail", "read", "/etc/mail", "/filesystem/root", "--ro-bind /etc/mail /etc/mail",
 		"scaffold", "EROFS"},
-	{"/etc/sock", "write", "/etc/sock", "/filesystem/root", "--ro-bind /etc/sock /etc/sock",
-		"scaffold", "read-only mount does not stop"},
-	{"/etc/quiet", "deny", "/etc/quiet", "/filesystem/root", "--ro-bind /etc/quiet /etc/quiet",
-		"scaffold", "0600 of 0:0"},
+	{"/etc/sock", "deny", NULL, "/filesystem/root", "--ro-bind /dev/null /etc/sock", "scaffold",
+		"a socket in an opened directory"},
+	{"/etc/sock", "deny", NULL, "/filesystem/root", "--ro-bind /dev/null /etc/sock", "scaffold",
+		"--connect /etc/sock shows it"},
+	{"/etc/quiet", "deny", NULL, "/filesystem/root", "--ro-bind /dev/null /etc/quiet",
+		"scaffold", "--read /etc/quiet shows it"},
+	{"/new/open/s", "deny", NULL, "/filesystem/mounts/3", "--ro-bind /dev/null /new/open/s",
+		"scaffold", "--bind /home/u/open/s:/new/open/s shows it"},
+	{"/srv/dead", "write", "/srv/dead", "/filesystem/root", "--ro-bind /srv /srv", "scaffold",
+		"read-only mount does not stop"},
+	{"/srv/quiet", "deny", "/srv/quiet", "/filesystem/root", "--ro-bind /srv /srv", "scaffold",
+		"0600 of 0:0"},
+	{"/srv/talk", "write", "/srv/talk", "/filesystem/connect/0", "--ro-bind /srv /srv",
+		"scaffold", "lets the command connect to it"},
+	{"/srv/live/s", "deny", NULL, "", "--ro-bind /dev/null /srv/live/s", "cover",
+		"--connect /srv/live/s lets the command connect"},
+	{"/usr/live/s", "deny", NULL, "", "--ro-bind /dev/null /usr/live/s", "cover",
+		"--connect /srv/live/s lets the command connect"},
+	{"/srv/mnt/db", "deny", NULL, "", "--ro-bind /dev/null /srv/mnt/db", "cover",
+		"--connect /srv/data/db lets"},
+	{"/srv/data/secret/s", "deny", NULL, "/filesystem/deny/2",
+		"--perms 0000 --tmpfs /srv/data/secret", "cover", "below /srv/data/secret"},
+	{"/tmp/x11", "absent", NULL, "", "--perms 1777 --size 536870912 --tmpfs /tmp", "scaffold",
+		"could make it"},
 	{"/etc/node", "deny", "/etc/node", "/filesystem/root", "--ro-bind /etc/node /etc/node",
 		"scaffold", "device node"},
 	{"/etc/locked/x", "deny", NULL, "/filesystem/root", "--ro-bind /etc/locked /etc/locked",
@@ -268,6 +296,7 @@ static const struct fate_row fates[] = {
 	{"/filesystem/deny/6", "missing", "scaffold", false},
 	{"/filesystem/deny/7", "missing", "scaffold", false},
 	{"/filesystem/deny/8", "applied", "cover", false},
+	{"/filesystem/connect/0", "redundant", "scaffold", false},
 	{"/filesystem/mounts/0", "applied", "cover", false},
 	{"/filesystem/mounts/1", "applied", "scaffold", false},
 	{"/filesystem/tmpfs/0", "applied", "scaffold", false},
@@ -294,6 +323,29 @@ static void test_fates(const struct world *w)
 		is_str(strength_name(f->strength), r->strength, "%s: strength", r->pointer);
 		is_int(f->open, r->open, "%s: whether the command could make it", r->pointer);
 	}
+}
+
+/* The rules for live sockets say why, and those that cover nothing are told apart. */
+static void test_socket_rules(const struct world *w)
+{
+	static const char *const want[] = {"/srv/data/db applied", "/srv/data/secret/s redundant",
+		"/srv/live/s applied", "/tmp/x11 redundant"};
+	CLEANUP_STRVEC struct strvec got = {0};
+
+	for (size_t i = 0; i < w->plan.rules.n; i++) {
+		const struct rule_fate *f = &w->e.rules[i];
+
+		if (!f->rule->socket)
+			continue;
+		strvec_pushf(&got, "%s %s", f->rule->path, fate_name(f->fate));
+		ok(strcmp(f->rule->origin.file, "default") == 0 && f->rule->origin.layer == 0 &&
+				strcmp(f->rule->name, "sockets") == 0 && f->rule->optional &&
+				strstr(f->rule->why, "could talk to"),
+			"a rule of the language's own");
+	}
+	is_int((long long)got.n, 4, "one for each live socket that no rule names");
+	for (size_t i = 0; i < 4 && i < got.n; i++)
+		is_str(got.v[i], want[i], "what became of it: %zu", i);
 }
 
 /* What is denied at a place where a file of the sandbox's own stands. */
@@ -425,6 +477,7 @@ int main(void)
 		test_rows(&w);
 		test_details(&w);
 		test_fates(&w);
+		test_socket_rules(&w);
 		test_map(&w);
 	}
 	world_clear(&w);

@@ -39,6 +39,8 @@ struct good {
 static const struct good good[] = {
 	{"--read /a --read=./b", DOC("\"filesystem\":{\"read\":[\"/a\",\"./b\"]}")},
 	{"--write . --deny ~/x", DOC("\"filesystem\":{\"write\":[\".\"],\"deny\":[\"~/x\"]}")},
+	{"--connect /run/a.sock --connect ~/b",
+		DOC("\"filesystem\":{\"connect\":[\"/run/a.sock\",\"~/b\"]}")},
 	{"--bind /a:/b", DOC("\"filesystem\":{\"mounts\":[{\"from\":\"/a\",\"at\":\"/"
 			     "b\",\"access\":\"write\"}]}")},
 	{"--bind /a:/b:ro --bind ./c:/d:rw",
@@ -104,6 +106,7 @@ static const struct bad bad[] = {
 	{TOOL_EXEC, "--seccomp x", "--seccomp", "unknown option", ""},
 	{TOOL_EXEC, "--memory 1G", "--memory", "unknown option", ""},
 	{TOOL_EXEC, "--read", "--read", "needs an argument", ""},
+	{TOOL_EXEC, "--connect", "--connect", "needs an argument", ""},
 	{TOOL_EXEC, "-p", "-p", "needs an argument", ""},
 	{TOOL_PLAN, "--json=x", "--json=x", "takes no argument", ""},
 	{TOOL_EXEC, "--policy=", "--policy", "empty", ""},
@@ -286,10 +289,10 @@ static void test_help(void)
 	static const char *const exec[] = {
 		"sbx-exec [options]", "--report FILE|fd:N", "--pass-fd N", "--probe"};
 	static const char *const both[] = {"-p, --policy NAME|FILE", "--read PATH", "--write PATH",
-		"--deny PATH", "--bind FROM:AT[:ro|:rw]", "--tmpfs AT[:SIZE]", "--device PATH",
-		"--proc MODE", "--net MODE", "--env NAME=VALUE", "--inherit NAME", "--secret NAME",
-		"--chdir DIR", "--hostname NAME", "--timeout TIME", "--bwrap PATH", "--json",
-		"--help", "--version", "\nPolicy\n"};
+		"--deny PATH", "--connect SOCKET", "--bind FROM:AT[:ro|:rw]", "--tmpfs AT[:SIZE]",
+		"--device PATH", "--proc MODE", "--net MODE", "--env NAME=VALUE", "--inherit NAME",
+		"--secret NAME", "--chdir DIR", "--hostname NAME", "--timeout TIME", "--bwrap PATH",
+		"--json", "--help", "--version", "\nPolicy\n"};
 	int rc_plan, rc_exec, rc;
 	CLEANUP_FREE char *p = help(TOOL_PLAN, "--help", &rc_plan),
 			  *e = help(TOOL_EXEC, "-h x", &rc_exec);

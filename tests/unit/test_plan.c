@@ -1,8 +1,8 @@
 /*
  * Properties of planner and proof on random trees and policies: whatever plans proves; the order of
- * rules does not matter; one more deny never shows more; no rule for a name in a writable place
- * shows more of what lies outside, whatever links an earlier run has left there. SBX_ROUNDS and
- * SBX_SEED change how many and which.
+ * rules does not matter; one more deny never shows more; a live socket that no rule names cannot be
+ * reached; no rule for a name in a writable place shows more of what lies outside, whatever links an
+ * earlier run has left there. SBX_ROUNDS and SBX_SEED change how many and which.
  */
 #include "base/mem.h"
 #include "base/path.h"
@@ -10,6 +10,7 @@
 #include "lib/tap.h"
 #include "plan/plan.h"
 #include "plan/proof.h"
+#include "plan/resolve.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -83,7 +84,16 @@ static char *random_worktree(FILE *out, const struct tree *so_far, struct strvec
 	return git_file;
 }
 
-static char *random_tree(struct strvec *paths, char **git_file)
+/* A socket, mostly a live one. */
+static void random_socket(FILE *out, const char *path, struct strvec *sockets)
+{
+	fprintf(out, "s %s %s\n", path, pick(4) ? "0666" : "0600 1000 1000");
+	if (pick(4))
+		fprintf(out, "u %s\n", path);
+	strvec_push(sockets, path);
+}
+
+static char *random_tree(struct strvec *paths, struct strvec *sockets, char **git_file)
 {
 	char *text = NULL;
 	size_t size;
@@ -97,7 +107,7 @@ static char *random_tree(struct strvec *paths, char **git_file)
 		CLEANUP_FREE char *to = random_path();
 		CLEANUP_FREE char *parent = path_parent(path);
 		struct tree_stat st;
-		unsigned kind = pick(10);
+		unsigned kind = pick(12);
 
 		/* Only what a real tree can hold: a new name in a directory. */
 		fflush(out);
@@ -118,8 +128,10 @@ static char *random_tree(struct strvec *paths, char **git_file)
 				fprintf(out, "f %s 0644 %s\n", path, owner);
 			else if (kind < 9)
 				fprintf(out, "l %s -> %s\n", path, to);
+			else if (kind < 10)
+				fprintf(out, "p %s\n", path);
 			else
-				fprintf(out, "s %s\n", path);
+				random_socket(out, path, sockets);
 			strvec_push(paths, path);
 		}
 		faketree_free(so_far);
@@ -177,13 +189,13 @@ static char *some_pattern(const struct strvec *paths)
 }
 
 struct random_rules {
-	struct strvec read, write, deny, mounts;
+	struct strvec read, write, deny, connect, mounts;
 	char *scratch; /* or NULL */
 	bool root_read;
 };
 
-static void random_rules(
-	struct random_rules *rules, const struct strvec *paths, const char *git_file)
+static void random_rules(struct random_rules *rules, const struct strvec *paths,
+	const struct strvec *sockets, const char *git_file)
 {
 	CLEANUP_STRVEC struct strvec used = {0};
 
@@ -205,7 +217,9 @@ static void random_rules(
 		if (strvec_has(&used, path) || strcmp(path, "/tmp") == 0)
 			continue;
 		strvec_push(&used, path);
-		if (kind < 8) {
+		if (strvec_has(sockets, path) && pick(2)) {
+			strvec_pushf(&rules->connect, "\"%s\"", path);
+		} else if (kind < 8) {
 			strvec_pushf(list, "{\"path\": \"%s\"%s%s%s%s}", path,
 				list == &rules->deny ? "" : ", \"optional\": true",
 				list == &rules->deny || pick(2) ? "" : ", \"follow\": true",
@@ -250,6 +264,7 @@ static char *policy_text(const struct random_rules *rules, bool backwards)
 	print_list(out, "read", &rules->read, backwards);
 	print_list(out, "write", &rules->write, backwards);
 	print_list(out, "deny", &rules->deny, backwards);
+	print_list(out, "connect", &rules->connect, backwards);
 	print_list(out, "mounts", &rules->mounts, backwards);
 	fputs("}}", out);
 	fclose(out);
@@ -325,7 +340,47 @@ static int reach(const struct planned *p, const char *path)
 	return access;
 }
 
-static unsigned unproven, reordered, raised, planned_count, opened;
+/* Whether a rule other than a denial has an object for its own. */
+static bool is_granted(const struct planned *p, const char *host)
+{
+	struct tree_stat st;
+	bool granted = false;
+
+	tree_lstat(p->tree, host, &st);
+	for (size_t i = 0; i < p->plan.rules.n; i++) {
+		const struct rule *rule = &p->plan.rules.v[i];
+		struct target t = {.error = -1};
+
+		if (rule->access != ACCESS_DENY && rule->path)
+			resolve(p->tree, rule->path, &t);
+		granted |= !t.error && t.st.ino == st.ino;
+		target_clear(&t);
+	}
+	return granted;
+}
+
+/* Whether a live socket can be reached at a path and no rule has asked for it. */
+static bool is_open_socket(const struct planned *p, const char *path)
+{
+	CLEANUP_STRVEC struct strvec live_names = {0};
+	struct view_object o = {0};
+	bool live = false, open;
+
+	tree_sockets(p->tree, &live_names);
+	open = view_lookup(&p->plan, p->tree, path, &o) == 0 && o.access != ACCESS_DENY && o.host &&
+	       o.kind == TREE_SOCKET && tree_usable(p->tree, o.host);
+	for (size_t i = 0; open && i < live_names.n; i++) {
+		struct tree_stat x, y;
+
+		live |= tree_lstat(p->tree, live_names.v[i], &x) == 0 &&
+			tree_lstat(p->tree, o.host, &y) == 0 && x.ino == y.ino;
+	}
+	open = open && live && !is_granted(p, o.host);
+	view_object_clear(&o);
+	return open;
+}
+
+static unsigned unproven, reordered, raised, open_sockets, planned_count, opened;
 
 static void explain(const char *what, const char *tree, const char *policy, const struct planned *p)
 {
@@ -352,6 +407,28 @@ static bool opens_repository(const struct plan *plan)
 		opens |= plan->ops[i].kind == OP_BIND_WRITE && plan->ops[i].why->pattern &&
 			 strcmp(path_base(plan->ops[i].dest), "w") == 0;
 	return opens;
+}
+
+/* Looks for open sockets at all paths, and where mounts show them. */
+static void look_for_sockets(const struct planned *p, const char *tree_text, const char *policy)
+{
+	CLEANUP_STRVEC struct strvec live_names = {0};
+
+	tree_sockets(p->tree, &live_names);
+	for (size_t i = 0; i < live_names.n; i++)
+		for (size_t k = 0; k < p->policy.n_rules; k++) {
+			const struct rule *rule = &p->policy.rules[k];
+			bool image = rule->kind == RULE_MOUNT &&
+				     path_within(live_names.v[i], rule->path);
+			CLEANUP_FREE char *path =
+				image ? path_join(rule->at, path_below(live_names.v[i], rule->path))
+				      : xstrdup(live_names.v[i]);
+
+			if (is_open_socket(p, path) && !open_sockets++) {
+				diag("%s", path);
+				explain("an open socket", tree_text, policy, p);
+			}
+		}
 }
 
 /* Whether every mount stands where it was written: one that passes a link stands elsewhere once
@@ -394,14 +471,15 @@ static void add_deny(struct random_rules *rules, const char *tree_text, const st
 static void one_round(void)
 {
 	CLEANUP_STRVEC struct strvec paths = {0};
+	CLEANUP_STRVEC struct strvec sockets = {0};
 	CLEANUP_FREE char *git_file = NULL;
-	CLEANUP_FREE char *tree_text = random_tree(&paths, &git_file);
+	CLEANUP_FREE char *tree_text = random_tree(&paths, &sockets, &git_file);
 	struct random_rules rules = {0};
 	CLEANUP_FREE char *forwards = NULL;
 	CLEANUP_FREE char *backwards = NULL;
 	struct planned first, second;
 
-	random_rules(&rules, &paths, git_file);
+	random_rules(&rules, &paths, &sockets, git_file);
 	forwards = policy_text(&rules, false);
 	backwards = policy_text(&rules, true);
 	make(&first, tree_text, forwards);
@@ -417,6 +495,7 @@ static void one_round(void)
 			explain("not proven", tree_text, forwards, &first);
 		if (strcmp(ops, other) != 0 && !reordered++)
 			explain("the order mattered", tree_text, backwards, &second);
+		look_for_sockets(&first, tree_text, forwards);
 		add_deny(&rules, tree_text, &paths, &first);
 	}
 	drop(&first);
@@ -424,6 +503,7 @@ static void one_round(void)
 	strvec_clear(&rules.read);
 	strvec_clear(&rules.write);
 	strvec_clear(&rules.deny);
+	strvec_clear(&rules.connect);
 	strvec_clear(&rules.mounts);
 	free(rules.scratch);
 }
@@ -702,6 +782,7 @@ int main(void)
 	is_int(unproven, 0, "every plan proves");
 	is_int(reordered, 0, "the order of rules does not matter");
 	is_int(raised, 0, "one more deny never shows more");
+	is_int(open_sockets, 0, "no live socket is open that no rule names");
 	for (unsigned i = 0; i < rounds / 10; i++) {
 		links_round();
 		closed_round();

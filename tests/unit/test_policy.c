@@ -53,6 +53,7 @@ static void print_rule(FILE *out, const struct rule *r)
 	fputs(r->relative ? " relative" : "", out);
 	fputs(r->worktree ? " worktree" : "", out);
 	fputs(r->pattern ? " pattern" : "", out);
+	fputs(r->connect ? " connect" : "", out);
 	for (size_t i = 0; i < r->grants.n; i++)
 		fprintf(out, " grant=%s", r->grants.v[i]);
 	putc('\n', out);
@@ -169,6 +170,12 @@ static const struct good good[] = {
 		   "\"mounts\": [{\"at\": \"/d\", \"from\": \"/e\", \"follow\": true}]"),
 		"path read path=/a follow\npath read path=/b\npath write path=/c/* follow pattern\n"
 		"mount read at=/d path=/e follow\n"},
+	{"sockets to connect to",
+		FS("\"connect\": [\"~/a.sock\", {\"path\": \"./b-*\", \"optional\": true, \"why\": "
+		   "\"w\", \"name\": \"n\"}]"),
+		"path read path=/home/u/a.sock connect\n"
+		"path read path=/home/u/src/p/b-* name=n why=w optional relative pattern "
+		"connect\n"},
 	{"mask eacces",
 		FS("\"deny\": [{\"path\": \"/a\", \"mask\": \"eacces\", \"final\": false}]"),
 		"path deny path=/a\n"},
@@ -311,8 +318,6 @@ static const struct bad bad[] = {
 	{"a later key: seccomp", "\"seccomp\": \"default\"", "p: /seccomp", "unknown key", ""},
 	{"a requirement that is none", "\"require\": [\"protect\", \"x\"]", "p: /require/1",
 		"must be \"protect\" or \"fresh-proc\", not \"x\"", ""},
-	{"a later key: connect", FS("\"connect\": []"), "p: /filesystem/connect", "unknown key",
-		""},
 	{"a later key: user", "\"identity\": {\"user\": \"caller\"}", "p: /identity/user",
 		"unknown key", ""},
 	{"a later key: memory", "\"limits\": {\"memory\": 1}", "p: /limits/memory", "unknown key",
@@ -337,6 +342,15 @@ static const struct bad bad[] = {
 		""},
 	{"a mask outside of deny", FS("\"read\": [{\"path\": \"/a\", \"mask\": \"empty\"}]"),
 		"p: /filesystem/read/0/mask", "unknown key", ""},
+	{"a final connect", FS("\"connect\": [{\"path\": \"/a\", \"final\": true}]"),
+		"p: /filesystem/connect/0/final", "unknown key", "\"optional\""},
+	{"connect", FS("\"connect\": \"/a\""), "p: /filesystem/connect", "must be an array", ""},
+	{"a connect without path", FS("\"connect\": [{\"name\": \"x\"}]"),
+		"p: /filesystem/connect/0", "\"path\" is missing", ""},
+	{"connect below /dev", FS("\"connect\": [\"/dev/log\"]"), "p: /filesystem/connect/0",
+		"/dev is always", ""},
+	{"connect and read", FS("\"read\": [\"/a\"], \"connect\": [\"/a\"]"),
+		"p: /filesystem/connect/0", "(p: /filesystem/read/0)", "keep one"},
 	{"a final mount", FS("\"mounts\": [{\"at\": \"/a\", \"from\": \"/b\", \"final\": true}]"),
 		"p: /filesystem/mounts/0/final", "unknown key", ""},
 	{"an optional tmpfs", FS("\"tmpfs\": [{\"at\": \"/a\", \"optional\": true}]"),
@@ -1057,6 +1071,8 @@ static void test_layers(void)
 #define FINAL "\"extends\": [\"@policy/final.json\"]"
 
 static const struct bad against[] = {
+	{"a socket of a final deny", FINAL ", " FS("\"connect\": [\"/state/x\"]"),
+		"p: /filesystem/connect/0", "lies at or below a final rule", ""},
 	{"a final deny readable", FINAL ", " FS("\"read\": [\"/state\"]"), "p: /filesystem/read/0",
 		"final.json: /filesystem/deny/0", "/state/s"},
 	{"a final rule raised for one type",

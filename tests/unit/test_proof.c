@@ -30,20 +30,21 @@ static size_t words(char *line, char **word, size_t max)
 	return n;
 }
 
-/* Rules, one a line: "root read|deny", "read|write|deny PATH [WORD]" (WORD: optional, empty, enforce,
- * follow, file, directory or worktree), "mount read|write FROM AT [follow]", "tmpfs read|write AT",
- * "file AT TEXT", "device PATH", "spelled PATH" (of the rule before), "own PATH" (of sbx's own
- * files), "proc fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp are there unless
- * turned off. */
+/* Rules, one a line: "root read|deny", "read|write|deny|connect PATH [WORD]" (WORD: optional, empty,
+ * enforce, follow, file, directory or worktree), "mount read|write FROM AT [follow]", "tmpfs
+ * read|write AT", "file AT TEXT", "device PATH", "spelled PATH" (of the rule before), "own PATH" (of
+ * sbx's own files), "proc fresh|bind|none", "no-dev", "no-tmp". PROC, DEV and a writable /tmp are
+ * there unless turned off. */
 static void policy_rule(struct policy *policy, char **w, size_t n)
 {
 	struct rule *rule = &policy->rules[policy->n_rules];
 	const char *access = strcmp(w[0], "mount") == 0 || strcmp(w[0], "tmpfs") == 0 ? w[1] : w[0];
 	const char *last = w[n - 1];
 
-	rule->access = strcmp(access, "read") == 0    ? ACCESS_READ
-		       : strcmp(access, "write") == 0 ? ACCESS_WRITE
-						      : ACCESS_DENY;
+	rule->connect = strcmp(access, "connect") == 0;
+	rule->access = strcmp(access, "read") == 0 || rule->connect ? ACCESS_READ
+		       : strcmp(access, "write") == 0               ? ACCESS_WRITE
+								    : ACCESS_DENY;
 	rule->optional = strcmp(last, "optional") == 0;
 	rule->follow = strcmp(last, "follow") == 0;
 	rule->worktree = strcmp(last, "worktree") == 0;
@@ -530,14 +531,14 @@ static void test_opened(void)
 {
 	static const struct world w = {
 		"root read\nmount read /data /opt/new\nmount read /data /usr/x/y",
-		HOST "f /data/x\nd /opt 0711\nf /opt/a\nl /opt/l -> a\ns /opt/s\n! /opt/dead\n",
+		HOST "f /data/x\nd /opt 0711\nf /opt/a\nl /opt/l -> a\n! /opt/dead\n",
 		"link /bin usr/bin\nro /data\nro /etc\ndir /opt 0711\nro /opt/a\nlink /opt/l a\n"
-		"ro /opt/new /data\nro /opt/s\ntmpfs /usr 0755\nro /usr/bin\nro /usr/lib\n"
+		"ro /opt/new /data\ntmpfs /usr 0755\nro /usr/bin\nro /usr/lib\n"
 		"dir /usr/x 0755\nro /usr/x/y /data\n"
 		"note left out: /opt/dead: Permission denied\n" OWN "seal /usr\n" SEALS};
 
 	proves(&w, "opened directories");
-	rejects(&w, "ro /opt/s", "", "/opt/s was left out",
+	rejects(&w, "ro /opt/a", "", "/opt/a was left out",
 		"an entry of an opened directory left out");
 	rejects(&w, "link /opt/l a", "", "/opt/l was left out",
 		"a link of an opened directory left out");
@@ -551,6 +552,95 @@ static void test_opened(void)
 	rejects(&w, "ro /opt/new /data", "note left out: /opt/new: x", "/opt/new",
 		"a mount left out");
 	rejects(&w, "ro /usr/x/y /data", "", "/usr/x", "a directory that leads nowhere");
+}
+
+/* Sockets and FIFOs among the entries of an opened directory: named, or covered. */
+static void test_loose_ends(void)
+{
+	static const struct world w = {"root read\nmount read /data /opt/new\nread /opt/asked\n"
+				       "connect /opt/named\ndeny /opt/sock/x\ndeny /opt/hidden",
+		HOST "f /data/x\ns /opt/sock 0600 7 7\ns /opt/named\np /opt/fifo\np /opt/asked\n"
+		     "p /opt/hidden\np /data/fifo\n",
+		"link /bin usr/bin\nro /data\nro /etc\ndir /opt 0755\nro /opt/asked\n"
+		"maskfile /opt/fifo\nmaskfile /opt/hidden\nro /opt/named\nro /opt/new /data\n"
+		"maskfile /opt/sock\nro /usr\n" OWN SEALS};
+
+	proves(&w, "loose ends of an opened directory");
+	rejects(&w, "maskfile /opt/sock", "ro /opt/sock", "/opt/sock is a socket or FIFO that no",
+		"a socket shown");
+	rejects(&w, "maskfile /opt/sock", "", "/opt/sock is a socket or FIFO that no",
+		"a socket left out");
+	rejects(&w, "maskfile /opt/fifo", "ro /opt/fifo", "/opt/fifo is a socket or FIFO that no",
+		"a FIFO shown");
+	rejects(&w, "maskfile /opt/fifo", "file /opt/fifo x", "/opt/fifo is a socket or FIFO",
+		"a file in its place");
+	rejects(&w, "ro /opt/named", "maskfile /opt/named", "/opt/named was left out",
+		"a grant covered");
+	rejects(&w, "ro /opt/asked", "maskfile /opt/asked", "/opt/asked was left out",
+		"a FIFO that a rule names, covered");
+}
+
+/* Live sockets: no bind shows one, by any name, unless a rule has it for its own object. */
+static void test_sockets(void)
+{
+	static const char tree[] = HOST
+		"uid 7\nd /home/u 0755 7 7\ns /home/u/s 0600 7 7\nu /home/u/s\n"
+		"s /home/u/d/t 0600 7 7\nu /home/u/d/t\ns /srv/x 0622\nu /srv/l/x\nl /srv/l -> .\n"
+		"d /b\na /b -> /srv\ns /srv/c 0622\nu /srv/c\ns /srv/no 0600\nu /srv/no\n"
+		"s /srv/dead 0666\nf /srv/f\nu /srv/f\nl /srv/k -> c\n";
+	static const struct world w = {
+		"root read\nwrite /home/u\nmount read /srv /m\nconnect /srv/k", tree,
+		ENTRIES "ro /b\nmaskfile /b/x\nro /home\nrw /home/u\nrw /home/u/d\n"
+			"maskfile /home/u/d/t\nmaskfile /home/u/s\nro /m /srv\nmaskfile /m/x\n"
+			"ro /srv\nmaskfile /srv/x\n" OWN SEALS};
+	static const struct world unasked = {"root deny\nmount read /b /m", tree,
+		"ro /m /b\nmaskfile /m/c\nmaskfile /m/x\n" OWN SEALS};
+	static const struct world link = {"root read\nwrite /home/u\nread /home/u/k",
+		HOST "uid 7\nd /home/u 0755 7 7\nl /home/u/k -> /srv/x\ns /srv/x 0666\nu /srv/x\n",
+		ENTRIES "ro /home\nrw /home/u\nro /srv\nmaskfile /srv/x\n" OWN SEALS};
+	static const struct world followed = {"root read\nread /home/u/k follow",
+		HOST "uid 7\nd /home/u 0755 7 7\nl /home/u/k -> /srv/x\ns /srv/x 0666\nu /srv/x\n",
+		ENTRIES "ro /home\nro /srv\n" OWN SEALS};
+	static const struct world denied = {"root read\ndeny /srv/x empty\nmount read /srv/y /m",
+		HOST "s /srv/x\nu /srv/x\ns /srv/y\nu /srv/y\n",
+		ENTRIES "ro /m /srv/y\nro /srv\nfile /srv/x\n" OWN SEALS};
+	static const struct world moved = {"root read\nmount read /data /srv",
+		HOST "d /data\nf /data/x\ns /srv/x\nu /srv/x\n",
+		ENTRIES "ro /data\nro /srv /data\n" OWN SEALS};
+
+	proves(&w, "live sockets covered by all names");
+	proves(&unasked, "those behind a mount of another name");
+	proves(&link, "one that a link of the command's leads to");
+	proves(&followed, "one that a trusted link names");
+	proves(&denied, "one that is denied its own way, and one that is mounted");
+	proves(&moved, "a file at the name of one");
+	rejects(&w, "maskfile /srv/x", "", "/srv/x can be reached (deny every live socket)",
+		"the own name");
+	rejects(&w, "maskfile /b/x", "", "/b/x can be reached", "a name by the mount table");
+	rejects(&w, "maskfile /m/x", "", "/m/x can be reached", "an image");
+	rejects(&w, "maskfile /m/x", "ro /m/x /srv/x", "/m/x is not denied", "a bind of it");
+	rejects(&w, "maskfile /home/u/s", "", "/home/u/s can be reached", "a writable place");
+	rejects(&w, "rw /home/u/d", "", "/home/u/d is not pinned", "a name that can be moved");
+	rejects(&w, "ro /srv", "ro /srv\nmaskfile /srv/c", "/srv/c was left out",
+		"a grant covered");
+	rejects(&w, "ro /srv", "ro /srv\nmaskfile /srv/no", "/srv/no was left out",
+		"one covered that the caller cannot use");
+	rejects(&w, "ro /srv", "ro /srv\nmaskfile /srv/dead", "/srv/dead was left out",
+		"one covered that nobody holds");
+	rejects(&w, "ro /srv", "ro /srv\nmaskfile /srv/f", "/srv/f was left out",
+		"a file covered that a made-up name leads to");
+	rejects(&unasked, "maskfile /m/c", "", "/m/c can be reached", "an image of another name");
+	rejects(&link, "maskfile /srv/x", "", "/srv/x can be reached",
+		"a grant through a link that grants nothing");
+	rejects(&followed, "ro /srv", "ro /srv\nmaskfile /srv/x", "/srv/x was left out",
+		"a grant through a link that is trusted, covered");
+	rejects(&moved, "ro /srv /data", "ro /srv /data\nmaskfile /srv/x", "/srv/x was left out",
+		"a file covered for its name");
+	ok(strstr(verdict("root read\nconnect /etc/passwd", HOST, ENTRIES OWN SEALS),
+		   "it is no socket"),
+		"rejects: a file to connect to");
+	ok(strstr(verdict("root read", HOST "u\n", ENTRIES OWN SEALS), "it is not known which"),
+		"rejects: sockets that cannot be known");
 }
 
 static void test_write(void)
@@ -1058,6 +1148,8 @@ int main(void)
 	test_mounts();
 	test_alias();
 	test_opened();
+	test_loose_ends();
+	test_sockets();
 	test_write();
 	test_enforced();
 	test_scratch();
