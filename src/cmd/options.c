@@ -83,6 +83,8 @@ static const struct option_row table[] = {
 		TOOL_PLAN, add_question, NULL, NULL, ANSWER_MAP},
 	{NULL, "rules", 0, NULL, "what became of every rule", TOOL_PLAN, add_question, NULL, NULL,
 		ANSWER_RULES},
+	{NULL, "sockets", 0, NULL, "which sockets and FIFOs are left to talk to", TOOL_PLAN,
+		add_question, NULL, NULL, ANSWER_SOCKETS},
 	{NULL, "strict", 0, NULL, "refuse rules without effect or not enforced", TOOL_PLAN,
 		set_strict, NULL, NULL, 0},
 	{NULL, "target-bwrap", 0, "VERSION", "use only options that this bwrap has", TOOL_PLAN,
@@ -320,7 +322,8 @@ static int add_question(struct parse *p, const struct option_row *row, const cha
 	CLEANUP_FREE char *at = xasprintf("--%s", row->name);
 
 	if (o->answer != ANSWER_PLAN && o->answer != answer)
-		return usage(p, at, "only one of --explain, --map and --rules can be asked for",
+		return usage(p, at,
+			"only one of --explain, --map, --rules and --sockets can be asked for",
 			"run sbx-plan once for each");
 	if (arg && !*arg)
 		return usage(p, at, "the argument is empty", "give a path of the sandbox");

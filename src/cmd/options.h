@@ -30,6 +30,7 @@ enum plan_answer {
 	ANSWER_EXPLAIN, /* --explain: what is at each of questions */
 	ANSWER_MAP,     /* --map: where each of questions is on the host, or shows */
 	ANSWER_RULES,   /* --rules */
+	ANSWER_SOCKETS, /* --sockets */
 };
 
 struct options {

@@ -8,6 +8,7 @@
 #include "cmd/prepare.h"
 #include "plan/bwrap.h"
 #include "plan/explain.h"
+#include "plan/survey.h"
 #include "policy/value.h"
 #include "run/probe.h"
 
@@ -400,6 +401,60 @@ static void answer_rules(const struct explainer *e, json *answers)
 	}
 }
 
+static void add_end(json *answers, const struct loose_end *end)
+{
+	json *object = json_add(answers, NULL, json_new_object());
+
+	json_add_string(object, "path", end->path);
+	json_add_string(object, "host", end->host);
+	json_add_string(object, "kind", tree_kind_name(end->kind));
+	add_string_or_null(object, "danger", end->danger);
+	add_rule(object, "rule", end->rule);
+}
+
+static void print_end(const struct loose_end *end)
+{
+	CLEANUP_FREE char *rule = rule_text(end->rule);
+	CLEANUP_FREE char *origin = origin_text(&end->rule->origin);
+
+	print_escaped(stdout, end->path);
+	putchar('\n');
+	print_line("kind", tree_kind_name(end->kind));
+	if (strcmp(end->path, end->host) != 0)
+		print_line("host", end->host);
+	print_line("rule", rule);
+	print_line("from", origin);
+	if (end->danger)
+		print_line("DANGER", end->danger);
+}
+
+static void answer_sockets(const struct explainer *e, json *answers)
+{
+	struct survey survey;
+
+	survey_make(&survey, e);
+	for (size_t i = 0; i < survey.n; i++)
+		if (answers)
+			add_end(answers, &survey.ends[i]);
+		else
+			print_end(&survey.ends[i]);
+	for (size_t i = 0; i < survey.unlisted.n; i += 2) {
+		const char *path = survey.unlisted.v[i], *error = survey.unlisted.v[i + 1];
+		json *object = answers ? json_add(answers, NULL, json_new_object()) : NULL;
+
+		if (object) {
+			json_add_string(object, "unlisted", path);
+			json_add_string(object, "error", error);
+			continue;
+		}
+		print_escaped(stdout, path);
+		printf("\n  %-10s%s: there may be more in it\n", "unlisted", error);
+	}
+	if (!answers && !survey.n && !survey.unlisted.n)
+		puts("no socket or FIFO of the host is shown that the command could use");
+	survey_clear(&survey);
+}
+
 /* --strict: every rule that has no effect is an error. */
 static int check_fates(const struct explainer *e, struct err *err)
 {
@@ -452,6 +507,8 @@ static int answer(
 		rc = answer_map(p, &e, options, answers, err);
 	if (rc == 0 && options->answer == ANSWER_RULES)
 		answer_rules(&e, answers);
+	if (rc == 0 && options->answer == ANSWER_SOCKETS)
+		answer_sockets(&e, answers);
 	if (rc == 0 && answers && options->answer != ANSWER_PLAN)
 		print_document(answers);
 	explainer_clear(&e);

@@ -2045,7 +2045,7 @@ static void want(const struct proof *pr, const struct place *place, struct want 
 		w->named = w->guarded = true;
 	} else if (w->shows == WANT_HOST) {
 		error = tree_lstat(pr->tree, w->host, &st);
-		if (error == -ENOENT || error == -ENOTDIR) {
+		if (error == -ENOENT || error == -ENOTDIR || error == -ENAMETOOLONG) {
 			w->shows = WANT_NOTHING;
 			w->named = w->guarded = false;
 		}

@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # Unix sockets of the host with real bwrap: one that somebody holds open cannot be talked to by any name, unless a rule
-# names it; and FIFOs in directories that are made anew.
+# names it; FIFOs in directories that are made anew; and what sbx-plan --sockets finds.
 use strict;
 use warnings;
 use FindBin;
@@ -185,6 +185,41 @@ sub opened {
 	like($why, qr{--connect \Q$dir/dead.sock\E shows it}, "$who->{name}: ... and a socket");
 }
 
+sub survey {
+	my ($who) = @_;
+	my $dir = "$who->{home}/left";
+	my @keep = (listening($who, "$dir/live.sock"), listening($who, "$dir/docker.sock"), listening($who, "$dir/e\e.sock"));
+	listening($who, "$dir/deep/er/dead.sock");
+	fifo($who, "$dir/fifo");
+	put($who, "$dir/file", '');
+	symlink "$dir/fifo", "$dir/link" or die;
+	folder($who, "$dir/shut");
+	chmod 0311, "$dir/shut" or die;
+	my @options = policy($who, 'left', root => 'deny', read => [$dir], mounts => [{at => '/m', from => "$dir/deep"}],
+		connect => ["$dir/docker.sock", "$dir/e\e.sock"]);
+	my $got = run($who, [$PLAN, '--sockets', '--json', @options]);
+	my $all = JSON::PP->new->utf8->decode($got->{out} || '[]');
+	is_deeply([map { [@$_{qw(path host kind)}, $_->{rule}{pointer}] } grep { $_->{path} } @$all], [
+		['/m/er/dead.sock', "$dir/deep/er/dead.sock", 'a socket', '/filesystem/mounts/0'],
+		["$dir/deep/er/dead.sock", "$dir/deep/er/dead.sock", 'a socket', '/filesystem/read/0'],
+		["$dir/docker.sock", "$dir/docker.sock", 'a socket', '/filesystem/connect/0'],
+		["$dir/e\e.sock", "$dir/e\e.sock", 'a socket', '/filesystem/connect/1'],
+		["$dir/fifo", "$dir/fifo", 'a FIFO', '/filesystem/read/0'],
+	], "$who->{name}: --sockets lists what is left, and nothing else") or diag($got->{err}, explain($all));
+	is_deeply([grep { $_->{unlisted} } @$all], [{unlisted => "$dir/shut", error => 'EACCES'}],
+		"$who->{name}: ... and what could not be listed");
+	is_deeply([map { $_->{path} } grep { ($_->{danger} // '') =~ /container engine/ } @$all], ["$dir/docker.sock"],
+		"$who->{name}: ... with what is dangerous");
+	my $text = run($who, [$PLAN, '--sockets', @options])->{out};
+	like($text, qr{^\Q$dir/docker.sock\E\n  kind +a socket\n  rule +connect .*\n  from .*\n  DANGER +a container}m, "$who->{name}: for people");
+	unlike($text, qr{\e}, "$who->{name}: whose terminal nothing steers");
+	like($text, qr{^\Q$dir/shut\E\n  unlisted +EACCES}m, "$who->{name}: who are told what is not known");
+	chmod 0755, "$dir/shut" or die;
+	is(run($who, [$PLAN, '--sockets', policy($who, 'none', root => 'deny', read => ["$dir/file"]), '--chdir', '/'])->{out},
+		"no socket or FIFO of the host is shown that the command could use\n", "$who->{name}: or that nothing is left");
+	is(run($who, [$PLAN, '--sockets', '--rules'])->{code}, 2, "$who->{name}: one question at a time");
+}
+
 # Mounts are made by root in a namespace of their own; the run is the caller's.
 sub mounted {
 	my ($who) = @_;
@@ -213,6 +248,7 @@ for my $who (callers()) {
 	hidden($who);
 	hostile($who);
 	opened($who);
+	survey($who);
 	mounted($who) if !$>;
 }
 done_testing();

@@ -107,6 +107,10 @@ static const struct bad bad[] = {
 	{TOOL_EXEC, "--memory 1G", "--memory", "unknown option", ""},
 	{TOOL_EXEC, "--read", "--read", "needs an argument", ""},
 	{TOOL_EXEC, "--connect", "--connect", "needs an argument", ""},
+	{TOOL_EXEC, "--sockets", "--sockets", "unknown option", ""},
+	{TOOL_PLAN, "--sockets=x", "--sockets=x", "takes no argument", ""},
+	{TOOL_PLAN, "--sockets --rules", "--rules", "only one of", "once for each"},
+	{TOOL_PLAN, "--sockets --check", "--check", "an answer is text", ""},
 	{TOOL_EXEC, "-p", "-p", "needs an argument", ""},
 	{TOOL_PLAN, "--json=x", "--json=x", "takes no argument", ""},
 	{TOOL_EXEC, "--policy=", "--policy", "empty", ""},
@@ -243,6 +247,9 @@ static void test_rest(void)
 	options_clear(&o);
 	parse(&o, TOOL_PLAN, "--json --check", &err);
 	is_int(o.output, OUTPUT_CHECK, "--check");
+	options_clear(&o);
+	parse(&o, TOOL_PLAN, "--sockets --json", &err);
+	ok(o.answer == ANSWER_SOCKETS && !o.questions.n && o.output == OUTPUT_JSON, "--sockets");
 	options_clear(&o);
 	options_clear(&o);
 }
