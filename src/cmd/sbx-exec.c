@@ -31,6 +31,9 @@ static const char tool[] = "sbx-exec";
 /* Descriptors that a run needs besides one for each source. */
 #define SPARE_FDS 64
 
+/* How often the host may change while the sandbox is made. */
+#define MAX_ATTEMPTS 5
+
 /* One run from the command line to its end. */
 struct exec {
 	struct options options;
@@ -39,6 +42,7 @@ struct exec {
 	char *bwrap;
 	struct probe_request request;
 	struct probe_choice probe;
+	struct strvec notes; /* from before the attempt that the result is of */
 	struct bwrap_words words;
 	struct expected_mount *mounts; /* what the plan's mounts have to be */
 	size_t n_mounts;
@@ -101,7 +105,7 @@ static int probe_host(struct exec *e, struct err *err)
 
 	if (find_bwrap(e, err) < 0)
 		return -1;
-	return probe_for(&e->probe, &e->request, &needs, &e->result.notes, err);
+	return probe_for(&e->probe, &e->request, &needs, &e->notes, err);
 }
 
 /* exec gives back the capabilities that the planner's tree sets aside (plan/tree.h); so does
@@ -213,6 +217,25 @@ static int file_in_memory(const struct bwrap_source *file)
 	return -EIO;
 }
 
+/* Whether the covered sockets are still there: bwrap cannot mount over a name that is gone, and
+ * sockets come and go more than files do. */
+static bool sockets_stay(const struct exec *e)
+{
+	const struct plan *plan = &e->prepared.plan;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		int fd = -1;
+
+		if (!plan->ops[i].why->socket)
+			continue;
+		fd = tree_live_open(e->prepared.tree, plan->ops[i].why->path);
+		if (fd < 0)
+			return false;
+		close(fd);
+	}
+	return true;
+}
+
 /* Opens what words stand for, makes sure that each source is still what was planned, and lists what
  * stays open. 0, 1 when something changed since, or -1 with an error. */
 static int open_sources(struct exec *e, struct err *err)
@@ -241,7 +264,7 @@ static int open_sources(struct exec *e, struct err *err)
 		free(e->words.words.v[source->word]);
 		e->words.words.v[source->word] = xasprintf("%d", fd);
 	}
-	return 0;
+	return sockets_stay(e) ? 0 : 1;
 }
 
 static void close_sources(struct exec *e)
@@ -249,6 +272,16 @@ static void close_sources(struct exec *e)
 	for (size_t i = e->options.n_pass_fds; i < e->n_fds; i++)
 		close(e->fds[i]);
 	e->n_fds = 0;
+}
+
+static void forget_plan(struct exec *e)
+{
+	close_sources(e);
+	bwrap_words_clear(&e->words);
+	prepared_plan_clear(&e->prepared);
+	free(e->mounts);
+	e->mounts = NULL;
+	e->n_mounts = 0;
 }
 
 /* What has to stand at a mount's place when all is mounted; false for what is no mount. */
@@ -359,10 +392,10 @@ static int check_sizes(const struct exec *e, struct err *err)
 		err, "at most a quarter of the stack's limit (ulimit -s) may be used for them");
 }
 
-/* Plans, and opens the sources of the plan; once more when the host changed in between. */
+/* Plans, and opens the sources of the plan; anew when the host changed in between. */
 static int plan_and_open(struct exec *e, enum run_phase *phase, struct err *err)
 {
-	for (int attempt = 0; attempt < 2; attempt++) {
+	for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
 		int rc;
 
 		*phase = PHASE_PLAN;
@@ -379,25 +412,18 @@ static int plan_and_open(struct exec *e, enum run_phase *phase, struct err *err)
 		rc = open_sources(e, err);
 		if (rc <= 0)
 			return rc;
-		close_sources(e);
-		bwrap_words_clear(&e->words);
-		prepared_plan_clear(&e->prepared);
+		forget_plan(e);
 	}
 	err_set(err, ERR_PLAN, "the files of the plan change faster than it can be carried out");
 	return err_hint(err, "try again when whatever replaces them is done");
 }
 
-static int run(struct exec *e, enum run_phase *phase, struct err *err)
+/* One run from the plan on. */
+static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 {
 	const struct policy *policy = &e->prepared.policy;
 	struct run_spec spec;
 
-	*phase = PHASE_POLICY;
-	if (check_command_line(e, err) < 0 || prepare_policy(&e->prepared, &e->options, err) < 0)
-		return -1;
-	*phase = PHASE_PROBE;
-	if (probe_host(e, err) < 0)
-		return -1;
 	if (plan_and_open(e, phase, err) < 0)
 		return -1;
 	for (size_t i = 0; i < e->prepared.plan.notes.n; i++)
@@ -425,6 +451,31 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 			"what was known of this host may have changed: the next run asks anew");
 	}
 	return 0;
+}
+
+static int run(struct exec *e, enum run_phase *phase, struct err *err)
+{
+	int rc;
+
+	*phase = PHASE_POLICY;
+	if (check_command_line(e, err) < 0 || prepare_policy(&e->prepared, &e->options, err) < 0)
+		return -1;
+	*phase = PHASE_PROBE;
+	rc = probe_host(e, err);
+	for (int left = MAX_ATTEMPTS;; left--) {
+		for (size_t i = 0; i < e->notes.n; i++)
+			strvec_push(&e->result.notes, e->notes.v[i]);
+		if (rc == 0)
+			rc = attempt(e, phase, err);
+		if (rc < 0 || e->result.phase != PHASE_SETUP || sockets_stay(e) || left == 1)
+			return rc;
+		forget_plan(e);
+		run_result_clear(&e->result);
+		e->result = (struct run_result){0};
+		strvec_push(&e->notes,
+			"made anew: a socket of the host went away before it was covered (bwrap's"
+			" message is about that)");
+	}
 }
 
 /* Prints the error, if there is one, and writes the report; the exit code, which a report that
@@ -490,6 +541,7 @@ int main(int argc, char **argv)
 	}
 	report_close(&e.report);
 	run_result_clear(&e.result);
+	strvec_clear(&e.notes);
 	bwrap_words_clear(&e.words);
 	free(e.mounts);
 	free(e.fds);

@@ -315,7 +315,9 @@ static void loop(struct run *run)
 
 	while (!fds[0].revents) {
 		for (size_t i = 0; i < run->io.n_pumps; i++) {
-			fds[3 + i].fd = run->io.pumps[i].pipe;
+			/* Nothing is taken from the caller's files for a command that may never
+			 * start. */
+			fds[3 + i].fd = run->child.released ? run->io.pumps[i].pipe : -1;
 			fds[3 + i].events = pump_events(&run->io.pumps[i]);
 		}
 		if (poll(fds, 3 + run->io.n_pumps, check_time(run)) < 0)

@@ -10,14 +10,15 @@ use Test::More;
 BEGIN { require "$FindBin::Bin/lib.pl" }
 our ($top, $PLAN, $EXEC);
 
-# Listens at a path until what it gives goes away; the socket is the caller's unless an owner is said.
+# Listens at a path until what it gives goes away; the socket is the caller's unless an owner is said, and no matter for
+# other callers unless a mode is.
 sub listening {
 	my ($who, $path, $mode, $owner) = @_;
 	folder($who, $path =~ s{/[^/]*$}{}r);
 	socket my $server, AF_UNIX, SOCK_STREAM, 0 or die;
 	bind $server, pack_sockaddr_un($path) or die "$path: $!";
 	listen $server, 64 or die;
-	chmod $mode // 0666, $path or die;
+	chmod $mode // 0600, $path or die;
 	chown $owner // $who->{uid}, -1, $path if !$>;
 	return $server;
 }
@@ -220,6 +221,31 @@ sub survey {
 	is(run($who, [$PLAN, '--sockets', '--rules'])->{code}, 2, "$who->{name}: one question at a time");
 }
 
+# A socket that goes away between the plan and the mounts: bwrap is made to come just after that.
+sub vanishing {
+	my ($who) = @_;
+	my $socket = "$who->{home}/brief/x.sock";
+	my $real = which('bwrap');
+	my $bwrap = put($who, "$who->{home}/bwrap", <<"END", 0755);
+#!/bin/sh
+case \$* in */nothing) ;; *) rm -f $socket ;; esac
+exec $real "\$@"
+END
+	my $input = put($who, "$who->{home}/input", "line\n" x 20000);
+	my $report = "$who->{home}/report.json";
+	my $server = listening($who, $socket);
+	my $got = run($who, [$EXEC, '--report', $report, '--bwrap', $bwrap, '--', 'cat'], before => sub {
+		open my $in, '<', $input or die;
+		POSIX::dup2(fileno $in, 0);
+	});
+	is($got->{code}, 0, "$who->{name}: a run whose socket went away while it was made is made anew") or diag($got->{err});
+	is(length $got->{out}, 100000, "$who->{name}: and nothing of its input is lost");
+	ok(!-e $socket, "$who->{name}: nothing is left where the socket was");
+	is(scalar(grep { /^made anew: a socket/ } @{JSON::PP->new->decode(slurp($report) // '{}')->{notes} || []}), 1,
+		"$who->{name}: and a note says so");
+	unlink $report;
+}
+
 # Mounts are made by root in a namespace of their own; the run is the caller's.
 sub mounted {
 	my ($who) = @_;
@@ -249,6 +275,7 @@ for my $who (callers()) {
 	hostile($who);
 	opened($who);
 	survey($who);
+	vanishing($who);
 	mounted($who) if !$>;
 }
 done_testing();
