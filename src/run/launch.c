@@ -24,10 +24,20 @@
 
 #define SHIM_STACK 65536
 
-enum step { STEP_GROUPS, STEP_PROCESS, STEP_MOUNTS, STEP_PROC, STEP_FDS, STEP_GUARD, STEP_EXEC };
+enum step {
+	STEP_GROUPS,
+	STEP_KEYS,
+	STEP_PROCESS,
+	STEP_MOUNTS,
+	STEP_PROC,
+	STEP_FDS,
+	STEP_GUARD,
+	STEP_EXEC
+};
 
 static const char *const step_names[] = {
 	[STEP_GROUPS] = "drop supplementary groups",
+	[STEP_KEYS] = "leave the caller's session keyring (/proc/key-users has the quotas)",
 	[STEP_PROCESS] = "make a process group that ends with its parent",
 	[STEP_MOUNTS] = "set up the mounts around bwrap",
 	[STEP_PROC] = "mount a /proc for the process namespace around bwrap",
@@ -194,6 +204,16 @@ static void shim_mounts(const struct shim *shim)
 		shim_fail(shim, STEP_MOUNTS);
 }
 
+/* A session keyring is inherited: without one of its own the command reads and changes the caller's
+ * keys. ENOSYS, or EPERM by a filter, means that there is none to reach. Another error, that the
+ * quota is used up say, may be the work of an earlier command. */
+static void shim_keys(const struct shim *shim)
+{
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS &&
+		errno != EPERM)
+		shim_fail(shim, STEP_KEYS);
+}
+
 static int shim_main(void *arg)
 {
 	const struct shim *shim = arg;
@@ -215,9 +235,7 @@ static int shim_main(void *arg)
 	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
 	if (outer && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		shim_fail(shim, STEP_PROC);
-	/* A session keyring is inherited: without one of its own the command reads and changes
-	 * the caller's keys. ENOSYS, or EPERM by a filter, means that there is none to reach. */
-	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	shim_keys(shim);
 	if (setgroups(0, NULL) < 0)
 		send_message(shim, STEP_GROUPS);
 	if (!outer)
