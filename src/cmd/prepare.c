@@ -76,6 +76,10 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 		p->config_home = path_normalize(config_home);
 	cache_places(getenv("XDG_RUNTIME_DIR"), &p->own);
 	context = context_of(p);
+	p->user = user_new(geteuid(), getegid());
+	if (!p->user)
+		return err_set(
+			err, ERR_SYSTEM, "cannot look at files as the caller: %s", strerror(errno));
 	if (policy_load(&p->policy, &options->policies, options->flags, &options->flag_names,
 		    &context, err) < 0)
 		return -1;
@@ -172,8 +176,12 @@ static int hold_names(struct prepared *p, struct err *err)
 
 		if (strvec_has(&p->held, name))
 			continue;
-		if (p->starts && lease_take(&p->leases, name, err) < 0)
-			return -1;
+		if (p->starts) {
+			CLEANUP_USER const struct user *as = user_enter(p->user);
+
+			if (lease_take(&p->leases, name, err) < 0)
+				return -1;
+		}
 		strvec_push(&p->held, name);
 		n++;
 	}
@@ -188,7 +196,7 @@ static int make_plan(struct prepared *p, const struct plan_request *request, str
 
 	do {
 		prepared_plan_clear(p);
-		p->tree = tree_live();
+		p->tree = tree_live(p->user);
 		for (size_t i = 0; !p->starts && i < p->held.n; i++)
 			tree_live_pretend(p->tree, p->held.v[i]);
 		if (plan_make(&p->plan, &p->policy, p->tree, request, err) < 0)
@@ -292,6 +300,15 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 	return 0;
 }
 
+void prepare_end_leases(struct prepared *p, struct strvec *notes)
+{
+	if (!p->leases.n)
+		return;
+	CLEANUP_USER const struct user *as = user_enter(p->user);
+
+	leases_end(&p->leases, notes);
+}
+
 void prepared_plan_clear(struct prepared *p)
 {
 	tree_live_free(p->tree);
@@ -305,6 +322,7 @@ void prepared_clear(struct prepared *p)
 	prepared_plan_clear(p);
 	strvec_clear(&p->held);
 	strvec_clear(&p->own);
+	user_free(p->user);
 	free(p->groups);
 	policy_clear(&p->policy);
 	free(p->home);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "base/user.h"
 #include "cmd/options.h"
 #include "plan/explain.h"
 #include "plan/plan.h"
@@ -20,10 +21,11 @@
 struct prepared {
 	struct policy policy;
 	struct plan plan;
+	struct user *user; /* whose view of the host's files the plan is made with */
 	struct tree *tree; /* the live host, as the plan saw it */
 	struct strvec env; /* the command's variables, NAME=VALUE; without starts secrets are empty */
 	bool starts;       /* a run follows: what the plan holds is really held, by leases */
-	struct leases leases; /* ended by whoever says starts */
+	struct leases leases; /* ended by whoever says starts: prepare_end_leases */
 	struct strvec held;   /* the names that plans wanted to be held so far */
 	struct strvec own;    /* where answers of the probe are kept */
 	gid_t *groups;        /* of prepare_explainer */
@@ -48,6 +50,8 @@ int prepare_explainer(
 	struct prepared *p, struct explainer *e, bool nested_userns, struct err *err);
 /* Refuses a proven plan that does not hold what the policy's "require" names. */
 int prepare_required(struct prepared *p, bool nested_userns, struct err *err);
+/* Gives back what prepare_plan holds (run/lease.h). */
+void prepare_end_leases(struct prepared *p, struct strvec *notes);
 /* Drops what prepare_plan made, so that it can be called again; leases stay. */
 void prepared_plan_clear(struct prepared *p);
 void prepared_clear(struct prepared *p);

@@ -17,13 +17,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static const char tool[] = "sbx-exec";
@@ -106,21 +104,6 @@ static int probe_host(struct exec *e, struct err *err)
 	if (find_bwrap(e, err) < 0)
 		return -1;
 	return probe_for(&e->probe, &e->request, &needs, &e->notes, err);
-}
-
-/* exec gives back the capabilities that the planner's tree sets aside (plan/tree.h); so does
- * this. */
-static void restore_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-
-	if (syscall(SYS_capget, &header, data) < 0)
-		return;
-	for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
-		data[i].effective = data[i].permitted;
-	/* Raising what is permitted never fails. */
-	syscall(SYS_capset, &header, data);
 }
 
 /* Whether the plan lets the command write a host directory by this name. */
@@ -429,7 +412,6 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 	for (size_t i = 0; i < e->prepared.plan.notes.n; i++)
 		strvec_push(&e->result.notes, e->prepared.plan.notes.v[i]);
 	*phase = PHASE_SETUP;
-	restore_capabilities();
 	say_what_holds(e);
 	expect_mounts(e);
 	spec = (struct run_spec){
@@ -484,8 +466,7 @@ static int conclude(struct exec *e)
 {
 	struct err err;
 
-	leases_end(&e->prepared.leases, &e->result.notes);
-
+	prepare_end_leases(&e->prepared, &e->result.notes);
 	if (e->result.err.kind != ERR_NONE)
 		print_err(tool, &e->result.err);
 	if (e->report.fd >= 0 && report_write(&e->report, &e->result, &err) < 0)

@@ -9,14 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <search.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -34,6 +32,7 @@ struct answer {
 
 struct live {
 	struct tree tree;
+	const struct user *user;
 	void *answers; /* of tsearch(3) */
 	struct tree_mount *mounts;
 	size_t n_mounts, alloc_mounts;
@@ -84,8 +83,13 @@ static enum tree_kind kind_of(mode_t mode)
 	}
 }
 
-static int look_at(const char *path, struct tree_stat *out)
+/* For the scope that follows the kernel is asked as the tree's user. */
+#define AS_USER(tree)                                                                              \
+	CLEANUP_USER const struct user *as = user_enter(((const struct live *)(tree))->user)
+
+static int look_at(const struct tree *tree, const char *path, struct tree_stat *out)
 {
+	AS_USER(tree);
 	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_PATH);
 	struct stat st;
 
@@ -137,7 +141,7 @@ static struct answer *answer_of(const struct tree *tree, const char *path)
 
 	if (!answer) {
 		answer = add_answer(live, path);
-		answer->error = look_at(path, &answer->st);
+		answer->error = look_at(tree, path, &answer->st);
 	}
 	return answer;
 }
@@ -158,16 +162,16 @@ void tree_live_pretend(struct tree *tree, const char *path)
 	if (!find_answer(live, path))
 		add_answer(live, path)->st = (struct tree_stat){.kind = TREE_FILE,
 			.mode = PLACEHOLDER_MODE,
-			.uid = geteuid(),
-			.gid = getegid(),
+			.uid = user_uid(live->user),
+			.gid = user_gid(live->user),
 			.nlink = 1};
 }
 
 static int live_access(const struct tree *tree, const char *path, int mode)
 {
+	AS_USER(tree);
 	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_PATH);
 
-	(void)tree;
 	if (fd < 0)
 		return fd;
 	return faccessat(fd, "", mode, AT_EACCESS | AT_EMPTY_PATH) == 0 ? 0 : -errno;
@@ -175,11 +179,11 @@ static int live_access(const struct tree *tree, const char *path, int mode)
 
 static int live_readlink(const struct tree *tree, const char *path, char **target)
 {
+	AS_USER(tree);
 	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_PATH);
 	char buf[PATH_MAX];
 	ssize_t n;
 
-	(void)tree;
 	if (fd < 0)
 		return fd;
 	n = readlinkat(fd, "", buf, sizeof(buf));
@@ -193,8 +197,9 @@ static int live_readlink(const struct tree *tree, const char *path, char **targe
 
 typedef void entry_fn(void *data, int dir, const char *name);
 
-static int each_entry(const char *path, entry_fn *handle, void *data)
+static int each_entry(const struct tree *tree, const char *path, entry_fn *handle, void *data)
 {
+	AS_USER(tree);
 	int fd = open_exact(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
 	struct dirent *entry;
 	DIR *dir;
@@ -226,7 +231,7 @@ static int live_list(const struct tree *tree, const char *path, struct strvec *n
 
 	if (!answer->listed) {
 		answer->listed = true;
-		answer->list_error = each_entry(path, push_name, &answer->names);
+		answer->list_error = each_entry(tree, path, push_name, &answer->names);
 		strvec_sort(&answer->names);
 	}
 	for (size_t i = 0; i < answer->names.n; i++)
@@ -234,37 +239,50 @@ static int live_list(const struct tree *tree, const char *path, struct strvec *n
 	return answer->list_error;
 }
 
+struct entry_kind {
+	char *name;
+	enum tree_kind kind;
+};
+
 struct scan {
-	tree_found *found;
-	void *data;
+	struct entry_kind *entries;
+	size_t n, alloc;
 };
 
 /* readdir's own word is not taken for the kind: it does not know of mounts. */
 static void scan_entry(void *data, int dir, const char *name)
 {
-	const struct scan *scan = data;
+	struct scan *scan = data;
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0)
-		scan->found(scan->data, name, kind_of(st.st_mode));
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+		return;
+	GROW(scan->entries, scan->n, scan->alloc);
+	scan->entries[scan->n++] = (struct entry_kind){xstrdup(name), kind_of(st.st_mode)};
 }
 
+/* What is told may ask the tree again, so it is told once the directory is done with. */
 static int live_scan(const struct tree *tree, const char *path, tree_found *found, void *data)
 {
-	struct scan scan = {found, data};
+	struct scan scan = {0};
+	int error = each_entry(tree, path, scan_entry, &scan);
 
-	(void)tree;
-	return each_entry(path, scan_entry, &scan);
+	for (size_t i = 0; i < scan.n; i++) {
+		found(data, scan.entries[i].name, scan.entries[i].kind);
+		free(scan.entries[i].name);
+	}
+	free(scan.entries);
+	return error;
 }
 
 static ssize_t live_head(const struct tree *tree, const char *path, void *buf, size_t size)
 {
+	AS_USER(tree);
 	/* O_NONBLOCK: the name may have become a FIFO since it was looked at. */
 	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	ssize_t n;
 
-	(void)tree;
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
@@ -431,12 +449,13 @@ static bool allows(int dir, const char *name, int mode)
 	       (errno != EACCES && errno != ENOENT);
 }
 
-static bool ask_usable(const char *path, const struct tree_stat *st)
+static bool ask_usable(const struct tree *tree, const char *path, const struct tree_stat *st)
 {
+	AS_USER(tree);
 	CLEANUP_FREE char *parent = path_parent(path);
 	CLEANUP_CLOSE int dir = open_exact(AT_FDCWD, parent, O_PATH | O_DIRECTORY);
 
-	if (st->uid == geteuid() || dir < 0)
+	if (st->uid == tree->uid || dir < 0)
 		return true;
 	return allows(dir, path_base(path), W_OK) ||
 	       (st->kind == TREE_FIFO && allows(dir, path_base(path), R_OK));
@@ -447,23 +466,12 @@ static bool live_usable(const struct tree *tree, const char *path)
 	struct answer *answer = answer_of(tree, path);
 
 	if (answer->use == UNASKED)
-		answer->use = !answer->error && ask_usable(path, &answer->st) ? USABLE : NOT_USABLE;
+		answer->use =
+			!answer->error && ask_usable(tree, path, &answer->st) ? USABLE : NOT_USABLE;
 	return answer->use == USABLE;
 }
 
-static void set_aside_dac_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-
-	if (syscall(SYS_capget, &header, data) < 0)
-		return;
-	data[0].effective &= ~(1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH);
-	/* Lowering the effective set never fails. */
-	syscall(SYS_capset, &header, data);
-}
-
-struct tree *tree_live(void)
+struct tree *tree_live(const struct user *user)
 {
 	static const struct tree_ops ops = {.lstat = live_lstat,
 		.readlink = live_readlink,
@@ -476,10 +484,10 @@ struct tree *tree_live(void)
 		.scan = live_scan};
 	struct live *live = xcalloc(1, sizeof(*live));
 
-	set_aside_dac_capabilities();
+	live->user = user;
 	read_mounts(live);
 	live->tree.ops = &ops;
-	live->tree.uid = geteuid();
+	live->tree.uid = user_uid(user);
 	live->sockets_error = 1;
 	return &live->tree;
 }
@@ -489,8 +497,12 @@ int tree_live_open(const struct tree *tree, const char *path)
 	struct tree_stat planned;
 	struct stat now;
 	int error = tree_lstat(tree, path, &planned);
-	int fd = error ? error : open_exact(AT_FDCWD, path, O_PATH);
+	int fd;
 
+	if (error)
+		return error;
+	AS_USER(tree);
+	fd = open_exact(AT_FDCWD, path, O_PATH);
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &now) == 0 && now.st_dev == planned.dev && now.st_ino == planned.ino &&

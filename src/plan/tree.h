@@ -1,7 +1,7 @@
 /*
  * The host's files as the planner and the proof see them: one small seam, with the live file system
- * behind it or, in tests, a tree made from text. Answers are what bwrap will see: by the uid it has
- * in its user namespace, without the right to pass other users' modes.
+ * behind it or, in tests, a tree made from text. Answers are what bwrap will see: by the ids that it
+ * runs with, without the right to pass other users' modes, which its user namespace does not give.
  *
  * Paths are normal (base/path.h); the last name may be ".", as in lstat(2). A path whose parent is reached through a symlink is not followed:
  * the answer is -ENOTDIR. So whoever wants links followed walks component by component.
@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "base/user.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,11 +134,10 @@ static inline int tree_scan(const struct tree *t, const char *path, tree_found *
 /* "a directory", "a socket" ...: for messages. */
 const char *tree_kind_name(enum tree_kind kind);
 
-/* The live file system, each path looked at once (later questions get the first answer). For a
- * root caller the process's right to pass modes (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH) is set
- * aside from here on, as it is lost in bwrap's user namespace: the kernel itself then gives
- * bwrap's answers. exec gives it back. Ended with tree_live_free (NULL is allowed). */
-struct tree *tree_live(void);
+/* The live file system, each path looked at once (later questions get the first answer). The kernel
+ * is asked as user (base/user.h; borrowed), who is to run bwrap: so it gives bwrap's answers. Ended
+ * with tree_live_free (NULL is allowed). */
+struct tree *tree_live(const struct user *user);
 /* Opens what a path of the live tree was when it was asked for (O_PATH, close-on-exec, through
  * no link): the descriptor, -ESTALE when something else is there now, or another -errno. */
 int tree_live_open(const struct tree *tree, const char *path);

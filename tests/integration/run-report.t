@@ -49,4 +49,11 @@ for my $who (callers()) {
 	$got = run($who, ['bash', '-c', q{"$0" --report fd:5 -- sh -c 'exit 3' 5>/dev/full}, $EXEC], cwd => $dir);
 	is($got->{code}, 3, "$name: ... and does not lose the command's exit code");
 }
+SKIP: {
+	skip 'needs root', 1 if $>;
+	my ($root, $user) = callers();
+	my $report = "$user->{home}/report.json";
+	run($root, [$EXEC, '--report', $report, '--read', '/nowhere', '--', 'true']);
+	like(slurp($report) // '', qr/nowhere does not exist/, "root: what came of a plan is reported in another user's directory too");
+}
 done_testing();

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 static char *base; /* the scratch directory, without links */
+static struct user *self;
 
 static char *in_base(const char *path)
 {
@@ -146,7 +147,7 @@ static void ask(const struct tree *fake, const char *how)
 		"/dirlink", "/dangling", "/fifo", "/sock", "/gone", "/gone/below",
 		"/dir/file/below", "/dirlink/file", "/link/below", "/closed", "/closed/in",
 		"/foreign-sock", "/shared-sock", "/foreign-fifo", "/read-fifo", "/write-fifo"};
-	struct tree *live = tree_live();
+	struct tree *live = tree_live(self);
 
 	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++) {
 		CLEANUP_FREE char *path = in_base(questions[i]);
@@ -168,7 +169,7 @@ static void find_sockets(void)
 	enum { N = sizeof(odd) / sizeof(*odd) };
 	CLEANUP_STRVEC struct strvec names = {0};
 	CLEANUP_STRVEC struct strvec later = {0};
-	struct tree *live = tree_live(), *second;
+	struct tree *live = tree_live(self), *second;
 	CLEANUP_FREE char *line = in_base(whole_line);
 	CLEANUP_FREE char *dir = path_parent(line);
 	int socks[N], relative, sock;
@@ -199,7 +200,7 @@ static void find_sockets(void)
 	tree_sockets(live, &later);
 	is_int((long long)later.n, (long long)names.n, "they are asked for once");
 	strvec_clear(&later);
-	second = tree_live();
+	second = tree_live(self);
 	tree_sockets(second, &later);
 	for (size_t i = 0; i < later.n; i++)
 		if (strncmp(later.v[i], base, strlen(base)) == 0)
@@ -241,6 +242,7 @@ int main(void)
 	if (root && (chown(base, 2001, 2001) < 0 || setresgid(2001, 2001, 2001) < 0 ||
 			    setresuid(2001, 2001, 2001) < 0))
 		return 1;
+	self = user_new(geteuid(), getegid());
 	make_files();
 	text = xasprintf("%s%s",
 		"uid 7\nd / 0700 7 7\nd /dir\nd /dir/sub 1777\nd /closed 0000 7 7\n"
@@ -254,8 +256,8 @@ int main(void)
 	if (ok(refuse_openat2(), "openat2 is refused from here on"))
 		ask(fake, ", without openat2");
 	find_sockets();
-	live = tree_live();
-	is_int(live->uid, geteuid(), "the live tree answers the caller");
+	live = tree_live(self);
+	is_int(live->uid, user_uid(self), "the live tree answers the caller");
 	is_int(fake->uid, 7, "the fake tree whom it says");
 	open_what_was_planned(live);
 	faketree_free(fake);
@@ -267,6 +269,7 @@ int main(void)
 
 		ok(system(command) == 0, "cleaned up");
 	}
+	user_free(self);
 	free(base);
 	return done_testing();
 }
