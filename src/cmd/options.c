@@ -63,6 +63,8 @@ static const struct option_row table[] = {
 		add_to_list, "environment", "secrets", 0},
 	{NULL, "chdir", 0, "DIR", "start in this directory of the sandbox", BOTH, set_value,
 		"process", "cwd", 0},
+	{NULL, "user", 0, "UID[:GID]", "run it as this user, \"owner\" or \"caller\"", BOTH,
+		set_value, "identity", "user", 0},
 	{NULL, "hostname", 0, "NAME", "the host name inside", BOTH, set_value, "identity",
 		"hostname", 0},
 	{NULL, "timeout", 0, "TIME", "end the command after 120s, 2m, 1h, 500ms", BOTH, set_value,

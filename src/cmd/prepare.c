@@ -7,47 +7,41 @@
 #include "run/cache.h"
 
 #include <errno.h>
-#include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 extern char **environ;
 
-/* The home that /etc/passwd gives the caller (read as a file: no name service is asked), or
- * NULL. */
-static char *home_of_user(void)
-{
-	FILE *file = fopen("/etc/passwd", "re");
-	struct passwd *entry;
-	char *found = NULL;
-
-	while (file && !found && (entry = fgetpwent(file)))
-		if (entry->pw_uid == getuid() && *entry->pw_dir == '/')
-			found = path_normalize(entry->pw_dir);
-	if (file)
-		fclose(file);
-	return found;
-}
-
 /* What "~" is: $HOME, else the user's own. */
 static char *find_home(void)
 {
 	const char *home = getenv("HOME");
 
-	return home && *home == '/' ? path_normalize(home) : home_of_user();
+	return home && *home == '/' ? path_normalize(home) : identity_home(geteuid());
 }
 
 static void note_home(const struct prepared *p, struct strvec *notes)
 {
-	CLEANUP_FREE char *own = home_of_user();
+	CLEANUP_FREE char *own = identity_home(p->identity.uid);
 
 	if (own && p->home && strcmp(own, p->home) != 0 && strcmp(own, "/") != 0)
 		strvec_pushf(notes,
-			"~ is %s ($HOME): rules for it do not speak of %s, the home that "
-			"/etc/passwd names",
-			p->home, own);
+			"~ is %s (%s): rules for it do not speak of %s, the home that "
+			"/etc/passwd names for user %u",
+			p->home, getenv("HOME") ? "$HOME" : "the caller's home", own,
+			p->identity.uid);
+}
+
+static void note_label(const struct prepared *p, struct strvec *notes)
+{
+	const struct identity *id = &p->identity;
+
+	if (id->label)
+		strvec_pushf(notes,
+			"the command sees itself as user %u, group %u: a label, as an ordinary "
+			"user can become nobody else; to the host it is user %u",
+			id->shown_uid, id->shown_gid, id->uid);
 }
 
 static struct policy_context context_of(const struct prepared *p)
@@ -76,16 +70,14 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 		p->config_home = path_normalize(config_home);
 	cache_places(getenv("XDG_RUNTIME_DIR"), &p->own);
 	context = context_of(p);
-	p->user = user_new(geteuid(), getegid());
-	if (!p->user)
-		return err_set(
-			err, ERR_SYSTEM, "cannot look at files as the caller: %s", strerror(errno));
 	if (policy_load(&p->policy, &options->policies, options->flags, &options->flag_names,
 		    &context, err) < 0)
 		return -1;
 	if (policy_check_image(&p->policy, environ, "/etc/sbx/image.json", err) < 0)
 		return -1;
-	return policy_check_secrets(&p->policy, environ, err);
+	if (policy_check_secrets(&p->policy, environ, err) < 0)
+		return -1;
+	return identity_find(&p->identity, &p->policy, p->policy.cwd ? p->policy.cwd : p->cwd, err);
 }
 
 struct probe_needs prepare_needs(const struct policy *policy)
@@ -166,6 +158,25 @@ static int check_cwd(struct prepared *p, bool only_asking, struct err *err)
 		"--chdir DIR; sbx-plan --explain ./ tells more");
 }
 
+/* Who was taken for the owner of the working directory has to be who owns what the plan shows
+ * there. */
+static int check_owner(const struct prepared *p, struct err *err)
+{
+	__attribute__((cleanup(view_object_clear))) struct view_object object = {0};
+	const struct identity *id = &p->identity;
+	struct tree_stat st;
+
+	if (p->policy.user.kind != USER_OWNER)
+		return 0;
+	if (view_lookup(&p->plan, p->tree, p->plan.cwd, &object) == 0 && object.host &&
+		tree_lstat(p->tree, object.host, &st) == 0 && st.uid == id->shown_uid)
+		return 0;
+	err_set(err, ERR_PLAN, "the working directory %s does not belong to user %u inside",
+		p->plan.cwd, id->shown_uid);
+	err_hint(err, "name the user: --user UID:GID");
+	return err_at(err, "%s", p->policy.user.where);
+}
+
 /* Holds what the plan says. The number of names that were not held before, or -1. */
 static int hold_names(struct prepared *p, struct err *err)
 {
@@ -177,7 +188,7 @@ static int hold_names(struct prepared *p, struct err *err)
 		if (strvec_has(&p->held, name))
 			continue;
 		if (p->starts) {
-			CLEANUP_USER const struct user *as = user_enter(p->user);
+			CLEANUP_USER const struct user *as = user_enter(p->identity.user);
 
 			if (lease_take(&p->leases, name, err) < 0)
 				return -1;
@@ -196,7 +207,7 @@ static int make_plan(struct prepared *p, const struct plan_request *request, str
 
 	do {
 		prepared_plan_clear(p);
-		p->tree = tree_live(p->user);
+		p->tree = tree_live(p->identity.user);
 		for (size_t i = 0; !p->starts && i < p->held.n; i++)
 			tree_live_pretend(p->tree, p->held.v[i]);
 		if (plan_make(&p->plan, &p->policy, p->tree, request, err) < 0)
@@ -208,8 +219,8 @@ static int make_plan(struct prepared *p, const struct plan_request *request, str
 
 int prepare_explainer(struct prepared *p, struct explainer *e, bool nested_userns, struct err *err)
 {
-	int n = getuid() ? getgroups(0, NULL) : 0; /* a run drops root's */
-	struct explain_user user = {getuid(), getgid(), NULL, (size_t)n};
+	int n = geteuid() ? getgroups(0, NULL) : 0; /* a run drops root's */
+	struct explain_user user = {p->identity.uid, p->identity.gid, NULL, (size_t)n};
 
 	free(p->groups);
 	user.groups = p->groups = xcalloc((size_t)n + 1, sizeof(*p->groups));
@@ -279,6 +290,7 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 {
 	struct plan_request request = {.proc = proc, .cwd = p->cwd};
 	struct policy_context context = context_of(p);
+	CLEANUP_FREE char *home = p->identity.caller ? NULL : identity_home(p->identity.shown_uid);
 
 	if (make_plan(p, &request, err) < 0)
 		return -1;
@@ -286,8 +298,11 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 		strvec_pushf(&p->plan.notes,
 			"%s does not exist: an empty placeholder holds the name during a run",
 			p->held.v[i]);
+	if (!p->identity.caller)
+		context.home = home;
 	policy_environment(&p->policy, environ, &context, p->starts, &p->env, &p->plan.notes);
 	note_home(p, &p->plan.notes);
+	note_label(p, &p->plan.notes);
 	if (p->policy.proc != PROC_NONE && p->plan.proc == PROC_BIND)
 		strvec_push(&p->plan.notes,
 			"/proc is bound, not fresh: of processes outside the sandbox the command "
@@ -297,14 +312,14 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 	if (proof_check(&p->plan, &p->policy, p->tree, err) < 0)
 		return -1;
 	variables_check(&p->plan, p->tree, &p->policy, &p->env, &p->plan.notes);
-	return 0;
+	return only_asking ? 0 : check_owner(p, err);
 }
 
 void prepare_end_leases(struct prepared *p, struct strvec *notes)
 {
 	if (!p->leases.n)
 		return;
-	CLEANUP_USER const struct user *as = user_enter(p->user);
+	CLEANUP_USER const struct user *as = user_enter(p->identity.user);
 
 	leases_end(&p->leases, notes);
 }
@@ -322,7 +337,7 @@ void prepared_clear(struct prepared *p)
 	prepared_plan_clear(p);
 	strvec_clear(&p->held);
 	strvec_clear(&p->own);
-	user_free(p->user);
+	identity_clear(&p->identity);
 	free(p->groups);
 	policy_clear(&p->policy);
 	free(p->home);

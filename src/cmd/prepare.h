@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "base/user.h"
+#include "cmd/identity.h"
 #include "cmd/options.h"
 #include "plan/explain.h"
 #include "plan/plan.h"
@@ -20,8 +20,8 @@
 /* Zero-initialise; ended by prepared_clear. */
 struct prepared {
 	struct policy policy;
+	struct identity identity;
 	struct plan plan;
-	struct user *user; /* whose view of the host's files the plan is made with */
 	struct tree *tree; /* the live host, as the plan saw it */
 	struct strvec env; /* the command's variables, NAME=VALUE; without starts secrets are empty */
 	bool starts;       /* a run follows: what the plan holds is really held, by leases */
@@ -33,7 +33,8 @@ struct prepared {
 		*config_home; /* what the caller's ~ and ./ are; each may be NULL */
 };
 
-/* Loads and merges the policies and the command line's layer for the calling user. */
+/* Loads and merges the policies and the command line's layer for the calling user, and finds out who
+ * the command is to run as. */
 int prepare_policy(struct prepared *p, const struct options *options, struct err *err);
 /* What the policy needs of host and bwrap. */
 struct probe_needs prepare_needs(const struct policy *policy);
@@ -44,7 +45,7 @@ struct probe_needs prepare_needs(const struct policy *policy);
 int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, struct err *err);
 /* The mode in which a plan shows /proc as a run will. */
 enum proc_mode prepare_proc(enum probe_proc proc);
-/* Answers about the proven plan, for the calling user; to be ended with explainer_clear before p.
+/* Answers about the proven plan, for the command's user; to be ended with explainer_clear before p.
  * nested_userns: the command can make user namespaces. */
 int prepare_explainer(
 	struct prepared *p, struct explainer *e, bool nested_userns, struct err *err);

@@ -92,8 +92,10 @@ static int find_bwrap(struct exec *e, struct err *err)
 	if (probe_find_bwrap(
 		    e->options.bwrap, getenv("SBX_BWRAP"), getenv("PATH"), &e->bwrap, err) < 0)
 		return -1;
-	e->request =
-		(struct probe_request){.bwrap = e->bwrap, .runtime_dir = getenv("XDG_RUNTIME_DIR")};
+	e->request = (struct probe_request){.bwrap = e->bwrap,
+		.runtime_dir = getenv("XDG_RUNTIME_DIR"),
+		.uid = geteuid(),
+		.gid = getegid()};
 	return 0;
 }
 
@@ -103,6 +105,8 @@ static int probe_host(struct exec *e, struct err *err)
 
 	if (find_bwrap(e, err) < 0)
 		return -1;
+	e->request.uid = e->prepared.identity.uid;
+	e->request.gid = e->prepared.identity.gid;
 	return probe_for(&e->probe, &e->request, &needs, &e->notes, err);
 }
 
@@ -177,6 +181,9 @@ static int make_plan(struct exec *e, struct err *err)
 	struct bwrap_options bwrap = {.hostname = e->probe.hostname,
 		.disable_userns = e->probe.disable_userns,
 		.new_session = true,
+		.label = p->identity.label,
+		.uid = p->identity.shown_uid,
+		.gid = p->identity.shown_gid,
 		.env = &p->env};
 
 	if (prepare_plan(p, prepare_proc(e->probe.proc), false, err) < 0 ||
@@ -334,6 +341,12 @@ static void say_what_holds(struct exec *e)
 	run_enforce(result, "filesystem", "policy", true, "mounts");
 	run_enforce(result, "network", isolated ? "none" : "host", isolated,
 		isolated ? "network namespace" : NULL);
+	if (policy->user.kind != USER_CALLER) {
+		const struct identity *id = &e->prepared.identity;
+		CLEANUP_FREE char *user = xasprintf("%u:%u", id->shown_uid, id->shown_gid);
+
+		run_enforce(result, "user", user, !id->label, id->label ? NULL : "user id");
+	}
 	if (!policy->nested_userns)
 		run_enforce(result, "nested_userns", "none", e->probe.disable_userns,
 			e->probe.disable_userns ? "user namespace limit" : NULL);
@@ -422,6 +435,8 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		.n_mounts = e->n_mounts,
 		.keep = e->fds,
 		.n_keep = e->n_fds,
+		.uid = e->prepared.identity.uid,
+		.gid = e->prepared.identity.gid,
 		.outer = e->probe.outer,
 		.direct = policy->stdio == STDIO_DIRECT,
 		.wall_ms = policy->wall_ms,

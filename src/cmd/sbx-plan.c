@@ -131,6 +131,7 @@ static int hide_secrets(struct prepared *p, const struct options *options, struc
 static int print_plan(struct prepared *p, const struct options *options,
 	const struct bwrap_options *bwrap, struct err *err)
 {
+	const struct identity *id = &p->identity;
 	struct bwrap_words words;
 	size_t n_notes = p->plan.notes.n;
 	int rc = hide_secrets(p, options, err);
@@ -146,6 +147,12 @@ static int print_plan(struct prepared *p, const struct options *options,
 				p->plan.ops[i].dest);
 			rc = err_hint(err, "use --print, which writes them as here-documents");
 		}
+	if (rc == 0 && !id->caller && !id->label &&
+		(options->output == OUTPUT_PRINT || options->output == OUTPUT_NUL))
+		fprintf(stderr,
+			"%s: note: for a bwrap run as that user: setpriv --reuid=%u --regid=%u "
+			"--clear-groups bwrap ...\n",
+			tool, id->uid, id->gid);
 	if (rc == 0) {
 		switch (options->output) {
 		case OUTPUT_PRINT:
@@ -530,9 +537,10 @@ static int fit(struct plan *plan, struct bwrap_options *bwrap, const struct poli
 
 /* What a run has on this host, as far as a run has found it out before; no process is started here.
  * Else what sbx-exec tries first. notes gets what is given up, or not known. */
-static enum proc_mode recall(const struct options *options, const struct policy *policy,
+static enum proc_mode recall(const struct options *options, const struct prepared *p,
 	struct bwrap_options *bwrap, struct strvec *notes)
 {
+	const struct policy *policy = &p->policy;
 	struct probe_needs needs = prepare_needs(policy);
 	CLEANUP_FREE char *path = NULL;
 	struct probe_choice choice;
@@ -541,7 +549,8 @@ static enum proc_mode recall(const struct options *options, const struct policy 
 
 	if (!options->target && probe_find_bwrap(options->bwrap, getenv("SBX_BWRAP"),
 					getenv("PATH"), &path, &err) == 0) {
-		struct probe_request request = {path, getenv("XDG_RUNTIME_DIR")};
+		struct probe_request request = {
+			path, getenv("XDG_RUNTIME_DIR"), p->identity.uid, p->identity.gid};
 
 		if (probe_recall(&probe, &request) &&
 			probe_choose(&choice, &probe, &needs, notes, &err) == 0) {
@@ -571,10 +580,13 @@ int main(int argc, char **argv)
 	if (rc == 0)
 		rc = prepare_policy(&p, &options, &err);
 	if (rc == 0)
-		rc = prepare_plan(&p, recall(&options, &p.policy, &bwrap, &notes),
+		rc = prepare_plan(&p, recall(&options, &p, &bwrap, &notes),
 			options.answer != ANSWER_PLAN, &err);
 	for (size_t i = 0; rc == 0 && i < notes.n; i++)
 		strvec_push(&p.plan.notes, notes.v[i]);
+	bwrap.label = p.identity.label;
+	bwrap.uid = p.identity.shown_uid;
+	bwrap.gid = p.identity.shown_gid;
 	if (rc == 0 && options.target)
 		rc = fit(&p.plan, &bwrap, &p.policy, &options, &err);
 	if (rc == 0)

@@ -38,6 +38,7 @@ static const struct option options_known[] = {
 	{"--die-with-parent", 0, {{0}}},
 	{"--dir", 1, {{0}}},
 	{"--disable-userns", 0, {{0, 8, 0}}},
+	{"--gid", 1, {{0}}},
 	{"--hostname", 1, {{0}}},
 	{"--json-status-fd", 1, {{0}}},
 	{"--mqueue", 1, {{0}}},
@@ -52,6 +53,7 @@ static const struct option options_known[] = {
 	{"--size", 1, {{0, 7, 0}}},
 	{"--symlink", 2, {{0}}},
 	{"--tmpfs", 1, {{0}}},
+	{"--uid", 1, {{0}}},
 	{"--unshare-cgroup-try", 0, {{0}}},
 	{"--unshare-ipc", 0, {{0}}},
 	{"--unshare-net", 0, {{0}}},
@@ -164,6 +166,12 @@ static void spell_isolation(
 	 * and files of other processes, so there is no plan without. */
 	strvec_pushl(w, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts",
 		"--unshare-cgroup-try", NULL);
+	if (options->label) {
+		strvec_push(w, "--uid");
+		strvec_pushf(w, "%u", options->uid);
+		strvec_push(w, "--gid");
+		strvec_pushf(w, "%u", options->gid);
+	}
 	if (policy->network == NETWORK_NONE)
 		strvec_push(w, "--unshare-net");
 	strvec_push(w, "--die-with-parent");

@@ -18,6 +18,9 @@ struct bwrap_options {
 	bool disable_userns; /* pass --disable-userns (the probe says it works, or nobody asked) */
 	bool new_session;    /* pass --new-session */
 	bool hostname;       /* pass --hostname */
+	bool label;          /* pass --uid and --gid: the command sees itself as uid and gid */
+	uid_t uid;
+	gid_t gid;
 	bool bind_fd;        /* sources are handed over as descriptors: --bind-fd, --ro-bind-fd */
 	const struct strvec *env; /* the command's variables, NAME=VALUE */
 };

@@ -220,8 +220,8 @@ static int err_out_of_reach(
 	err_set(m->err, ERR_PLAN, "%s is out of reach: the directory %s may not be %s", rule->path,
 		dir, done);
 	err_hint(m->err,
-		"inside, as here, the caller's own user id decides: run as a user who may pass %s,"
-		" or change its mode",
+		"inside, the rights of the command's user decide, root's too: run it as one who may"
+		" pass %s (--user, identity.user), or change its mode",
 		dir);
 	return err_rule(m->err, rule);
 }

@@ -769,8 +769,9 @@ static int read_off(struct reader *r, const json *value, const struct json_place
 
 static int read_final_word(struct reader *r, const json *value, const struct json_place *at)
 {
-	static const enum setting settings[] = {SET_NETWORK, SET_WALL};
-	int word = read_word(r, value, at, (const char *const[]){"network", "limits", NULL});
+	static const enum setting settings[] = {SET_NETWORK, SET_WALL, SET_USER};
+	int word =
+		read_word(r, value, at, (const char *const[]){"network", "limits", "user", NULL});
 
 	if (word < 0)
 		return -1;
@@ -804,9 +805,31 @@ static int read_hostname(struct reader *r, const json *value, const struct json_
 	return err_hint(r->err, "letters, digits, \"-\" and \".\", 64 at most");
 }
 
+static int read_user(struct reader *r, const json *value, const struct json_place *at)
+{
+	struct policy_user *user = &r->layer->policy.user;
+	const char *text;
+
+	if (expect(r, value, JSON_STRING, at) < 0)
+		return -1;
+	text = json_string(value);
+	*user = (struct policy_user){.kind = strcmp(text, "owner") == 0 ? USER_OWNER : USER_CALLER};
+	if (user->kind == USER_CALLER && strcmp(text, "caller") != 0 && !value_user(text, user)) {
+		fail(r, at,
+			"must be \"caller\", \"owner\", or UID or UID:GID in numbers, not \"%s\"",
+			text);
+		return err_hint(r->err,
+			"names are not looked up: write what id -u and id -g say, each from 0 to "
+			"4294967294");
+	}
+	user->where = where_text(r, at);
+	return set(r, SET_USER, at);
+}
+
 static int read_identity(struct reader *r, const json *value, const struct json_place *at)
 {
-	static const struct member members[] = {{"hostname", read_hostname}, {NULL, NULL}};
+	static const struct member members[] = {
+		{"user", read_user}, {"hostname", read_hostname}, {NULL, NULL}};
 
 	return read_object(r, value, at, members);
 }

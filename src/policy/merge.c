@@ -321,6 +321,12 @@ static int merge_rules(struct merge *m, struct policy *layer, const struct polic
 
 /* Settings */
 
+static bool same_user(const struct policy_user *a, const struct policy_user *b)
+{
+	return a->kind == b->kind && a->uid == b->uid && a->has_gid == b->has_gid &&
+	       a->gid == b->gid;
+}
+
 static int check_final_settings(const struct merge *m, const struct layer *layer, struct err *err)
 {
 	const struct policy *old = m->policy, *new = &layer->policy;
@@ -335,6 +341,10 @@ static int check_final_settings(const struct merge *m, const struct layer *layer
 		   new->wall_ms > old->wall_ms) {
 		setting = SET_WALL;
 		what = "limits are final and can only be lowered";
+	} else if (m->final[SET_USER] && layer->where[SET_USER] &&
+		   !same_user(&old->user, &new->user)) {
+		setting = SET_USER;
+		what = "the user is final";
 	} else {
 		return 0;
 	}
@@ -409,6 +419,11 @@ static void merge_settings(struct merge *m, struct layer *layer)
 	take_text(&p->description, &new->description);
 	take_text(&p->hostname, &new->hostname);
 	take_text(&p->cwd, &new->cwd);
+	if (layer->where[SET_USER]) {
+		free(p->user.where);
+		p->user = new->user;
+		new->user.where = NULL;
+	}
 	if (layer->where[SET_NETWORK])
 		p->network = new->network;
 	if (layer->where[SET_PROC])

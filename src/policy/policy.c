@@ -62,6 +62,7 @@ void policy_clear(struct policy *policy)
 	free(policy->env_prepend);
 	free(policy->description);
 	free(policy->hostname);
+	free(policy->user.where);
 	free(policy->cwd);
 	strvec_clear(&policy->env_inherit);
 	strvec_clear(&policy->capabilities);

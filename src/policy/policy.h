@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* What a path may be used for; each includes the ones before it. */
 enum access { ACCESS_DENY, ACCESS_READ, ACCESS_WRITE };
@@ -105,6 +106,15 @@ enum env_base { ENV_MINIMAL, ENV_NONE, ENV_FILE };
 /* How regular files reach the command as 0, 1 and 2. */
 enum stdio_mode { STDIO_PIPE, STDIO_DIRECT };
 
+/* identity.user. */
+struct policy_user {
+	enum { USER_CALLER, USER_NUMBER, USER_OWNER } kind;
+	uid_t uid;    /* NUMBER */
+	gid_t gid;    /* NUMBER with has_gid */
+	bool has_gid;
+	char *where;  /* where it was written, as err->at has it; NULL = nowhere */
+};
+
 /* NAME=VALUE of environment.set, or of environment.file. */
 struct env_set {
 	char *name, *value;
@@ -138,6 +148,7 @@ struct policy {
 	enum network network;
 	enum proc_mode proc; /* NONE: there is no PROC rule */
 	enum dev_mode dev;   /* NONE: there is no DEV rule */
+	struct policy_user user;
 	char *hostname;      /* NULL = "sbx" */
 	enum env_base env_base;
 	char *env_file;           /* with ENV_FILE: a normal host path */

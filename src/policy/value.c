@@ -256,6 +256,33 @@ bool value_hostname(const char *text)
 	}
 }
 
+/* An id at *text, which is moved behind it. (uid_t)-1 means "no change" to the kernel. */
+static bool take_id(const char **text, uint32_t *id)
+{
+	size_t len = strspn(*text, "0123456789");
+	uint64_t number = 0;
+
+	if (!len || len > 10 || (len > 1 && **text == '0'))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		number = number * 10 + (uint64_t)((*text)[i] - '0');
+	*text += len;
+	*id = (uint32_t)number;
+	return number < UINT32_MAX;
+}
+
+bool value_user(const char *text, struct policy_user *user)
+{
+	user->kind = USER_NUMBER;
+	if (!take_id(&text, &user->uid))
+		return false;
+	user->has_gid = *text == ':';
+	if (!user->has_gid)
+		return !*text;
+	text++;
+	return take_id(&text, &user->gid) && !*text;
+}
+
 bool value_variable(const char *text, size_t len)
 {
 	if (!len || isdigit((unsigned char)*text))

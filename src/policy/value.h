@@ -50,6 +50,8 @@ bool value_duration(const char *text, uint64_t *ms);
 /* Labels of letters, digits and inner hyphens with dots between, 64 bytes at most (the kernel's
  * limit for sethostname). */
 bool value_hostname(const char *text);
+/* "UID" or "UID:GID", decimal, each below 2^32 - 1. */
+bool value_user(const char *text, struct policy_user *user);
 /* A name that a shell takes as a variable: letters, digits and "_", no digit first. */
 bool value_variable(const char *text, size_t len);
 /* The value of the first variable of that name in env (NAME=VALUE each, NULL-terminated), or NULL. */

@@ -206,19 +206,20 @@ static long add_setting(struct strvec *facts, const char *path)
 	return value;
 }
 
-void host_look(struct host *host)
+void host_look(struct host *host, uid_t uid, gid_t gid)
 {
 	static const char *const others[] = {"pid", "mnt", "net", "ipc", "uts", "cgroup"};
 	CLEANUP_STRVEC struct strvec mounts = {0}, label = {0};
 	struct utsname name;
 	bool known;
 
-	*host = (struct host){.root = geteuid() == 0};
+	*host = (struct host){.root = uid == 0};
 	known = add_file(&host->facts, "/proc/sys/kernel/random/boot_id") &&
 		add_object(&host->facts, "/proc/self/ns/user") &&
 		add_object(&host->facts, "/proc/self/ns/mnt") &&
 		add_object(&host->facts, "/proc/self/ns/pid") && add_object(&host->facts, "/");
 	add_init(&host->facts);
+	strvec_pushf(&host->facts, "bwrap runs as %u %u", uid, gid);
 	known = look_at_process(host) && known;
 	/* SELinux's or AppArmor's; nothing, or an error, without them. */
 	read_lines("/proc/self/attr/current", &label);
@@ -236,7 +237,7 @@ void host_look(struct host *host)
 		add_setting(&host->facts, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
 	read_lines("/proc/self/mountinfo", &mounts);
 	host_read_mounts(host, strvec_argv(&mounts));
-	host->unmapped = host_is_unmapped(geteuid());
+	host->unmapped = host_is_unmapped(uid);
 	/* The one that gVisor has given itself since its beginning. */
 	host->gvisor = uname(&name) == 0 && strstr(name.version, "Jan 10 15:06:54 PST 2016");
 	if (!known)

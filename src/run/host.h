@@ -10,6 +10,7 @@
 #include "base/strvec.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Ended by host_clear. */
 struct host {
@@ -33,7 +34,7 @@ struct host {
 	struct strvec facts;
 };
 
-void host_look(struct host *host);
+void host_look(struct host *host, uid_t uid, gid_t gid);
 void host_clear(struct host *host);
 
 /* Whether a uid stands for those that this user namespace does not map, the real root among

@@ -27,6 +27,7 @@
 enum step {
 	STEP_GROUPS,
 	STEP_KEYS,
+	STEP_USER,
 	STEP_PROCESS,
 	STEP_MOUNTS,
 	STEP_PROC,
@@ -38,6 +39,7 @@ enum step {
 static const char *const step_names[] = {
 	[STEP_GROUPS] = "drop supplementary groups",
 	[STEP_KEYS] = "leave the caller's session keyring (/proc/key-users has the quotas)",
+	[STEP_USER] = "become the user that the command is to run as",
 	[STEP_PROCESS] = "make a process group that ends with its parent",
 	[STEP_MOUNTS] = "set up the mounts around bwrap",
 	[STEP_PROC] = "mount a /proc for the process namespace around bwrap",
@@ -55,6 +57,7 @@ struct message {
 struct shim {
 	const struct launch_spec *spec;
 	char **argv;
+	bool becomes;   /* bwrap is run as another user than the caller */
 	int keep[3];    /* args, status, hold */
 	int go[2];      /* parent to shim: a byte when its ids are mapped; end-of-file = it died */
 	int message[2]; /* shim to parent: struct message; closed by exec */
@@ -205,13 +208,29 @@ static void shim_mounts(const struct shim *shim)
 }
 
 /* A session keyring is inherited: without one of its own the command reads and changes the caller's
- * keys. ENOSYS, or EPERM by a filter, means that there is none to reach. Another error, that the
- * quota is used up say, may be the work of an earlier command. */
+ * keys. ENOSYS, or EPERM by a filter, means that there is none to reach. A new one counts against a
+ * quota, which is the caller's as long as this comes first: an earlier command can have used up the
+ * user's. */
 static void shim_keys(const struct shim *shim)
 {
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 && errno != ENOSYS &&
 		errno != EPERM)
 		shim_fail(shim, STEP_KEYS);
+}
+
+/* In a user namespace the capabilities stay: root, which loses them by this, is not in it. */
+static void shim_user(const struct shim *shim)
+{
+	const struct launch_spec *spec = shim->spec;
+
+	if (setgroups(0, NULL) < 0) {
+		if (shim->becomes)
+			shim_fail(shim, STEP_USER);
+		send_message(shim, STEP_GROUPS);
+	}
+	if (shim->becomes && (setresgid(spec->gid, spec->gid, spec->gid) < 0 ||
+				     setresuid(spec->uid, spec->uid, spec->uid) < 0))
+		shim_fail(shim, STEP_USER);
 }
 
 static int shim_main(void *arg)
@@ -221,12 +240,17 @@ static int shim_main(void *arg)
 	struct pollfd alive = {.fd = shim->go[0]};
 	char byte;
 
-	/* The death signal first: a parent that dies later takes the shim along, one that has
-	 * died before is seen by the hang-up, as its end of the pipe stays open until exec. */
+	close(shim->go[1]);
+	if (read(shim->go[0], &byte, 1) != 1)
+		_exit(125);
+	shim_keys(shim);
+	shim_user(shim);
+	/* The death signal after the ids, a change of which clears it. A parent that dies later
+	 * takes the shim along, one that has died before is seen by the hang-up, as its end of the
+	 * pipe stays open until exec. */
 	if (prctl(PR_SET_PDEATHSIG, outer ? SIGKILL : SIGUSR1, 0, 0, 0) < 0)
 		shim_fail(shim, STEP_PROCESS);
-	close(shim->go[1]);
-	if (read(shim->go[0], &byte, 1) != 1 || poll(&alive, 1, 0) != 0)
+	if (poll(&alive, 1, 0) != 0)
 		_exit(125);
 	if (setpgid(0, 0) < 0)
 		shim_fail(shim, STEP_PROCESS);
@@ -235,9 +259,6 @@ static int shim_main(void *arg)
 	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
 	if (outer && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		shim_fail(shim, STEP_PROC);
-	shim_keys(shim);
-	if (setgroups(0, NULL) < 0)
-		send_message(shim, STEP_GROUPS);
 	if (!outer)
 		guard(shim);
 	shim_exec(shim);
@@ -298,12 +319,12 @@ static int write_proc(pid_t pid, const char *name, const char *text)
 	return fd < 0 ? -errno : write_all(fd, text, strlen(text));
 }
 
-/* The caller is itself inside, and nobody else exists. Where the kernel wants it so,
+/* The user is itself inside, and nobody else exists. Where the kernel wants it so,
  * supplementary groups can then no longer be dropped. */
-static int map_ids(pid_t pid, struct err *err)
+static int map_ids(pid_t pid, const struct launch_spec *spec, struct err *err)
 {
-	CLEANUP_FREE char *uids = xasprintf("%u %u 1\n", geteuid(), geteuid());
-	CLEANUP_FREE char *gids = xasprintf("%u %u 1\n", getegid(), getegid());
+	CLEANUP_FREE char *uids = xasprintf("%u %u 1\n", spec->uid, spec->uid);
+	CLEANUP_FREE char *gids = xasprintf("%u %u 1\n", spec->gid, spec->gid);
 	int result = write_proc(pid, "uid_map", uids);
 
 	if (result == 0 && write_proc(pid, "gid_map", gids) < 0)
@@ -387,7 +408,7 @@ static int start_shim(struct child *child, struct shim *shim, struct strvec *not
 		strvec_pushf(notes,
 			"the command is not marked as the first to end when memory runs out: %s",
 			strerror(-result));
-	if (shim->spec->outer != OUTER_NONE && map_ids(child->pid, err) < 0)
+	if (shim->spec->outer != OUTER_NONE && map_ids(child->pid, shim->spec, err) < 0)
 		return -1;
 	close(shim->message[1]);
 	shim->message[1] = -1;
@@ -408,7 +429,10 @@ static void close_pipe(int fds[2])
 int launch(
 	struct child *child, const struct launch_spec *spec, struct strvec *notes, struct err *err)
 {
-	struct shim shim = {.spec = spec, .go = {-1, -1}, .message = {-1, -1}};
+	struct shim shim = {.spec = spec,
+		.becomes = spec->uid != geteuid() || spec->gid != getegid(),
+		.go = {-1, -1},
+		.message = {-1, -1}};
 	CLEANUP_STRVEC struct strvec argv = {0};
 	CLEANUP_CLOSE int args = -1;
 	int status[2] = {-1, -1};

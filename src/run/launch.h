@@ -2,7 +2,10 @@
  * Starting bwrap: the shim.
  *
  * A clone of this process, pid 1 of a pid, mount and user namespace of its own (the last maps only
- * the caller), sets up what bwrap inherits and becomes bwrap. As the namespace's init its death, by
+ * the user that bwrap runs as), sets up what bwrap inherits, becomes that user and then bwrap. A root
+ * caller's may be any; the namespaces around bwrap are still the caller's, who therefore keeps every
+ * right over what is in them (to signal and to trace, say), and the user, to whom they do not belong,
+ * has none from outside. As the namespace's init its death, by
  * whatever cause, ends everything below at once, a half-made sandbox included; it dies with its
  * parent. Its mounts are private, so that a file system mounted on the host later does not appear
  * inside; its /proc is one of its own pid namespace, in which bwrap looks its child up. It
@@ -40,6 +43,8 @@ struct launch_spec {
 	const int *keep;            /* descriptors that stay open at their numbers: what words name,
 				       and what the command is given */
 	size_t n_keep;
+	uid_t uid; /* who bwrap is run as: the caller's own ids, or, for root, any */
+	gid_t gid;
 	enum outer outer;           /* the namespaces to make */
 	bool hold;                  /* the command waits for launch_release */
 };

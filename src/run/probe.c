@@ -216,6 +216,8 @@ const char *probe_feature_name(enum probe_feature feature)
 /* A series of trials. */
 struct trials {
 	const char *bwrap;
+	uid_t uid; /* who bwrap runs as */
+	gid_t gid;
 	int64_t end;                                         /* CLOCK_MONOTONIC, ms */
 	char said[sizeof(((struct probe_result *)0)->said)]; /* the reason of the last to fail */
 };
@@ -261,6 +263,8 @@ static bool run_bwrap(struct trials *t, const struct strvec *words, enum outer o
 	const int stdio[] = {null, fd == 1 ? output : null, fd == 2 ? output : null};
 	struct launch_spec spec = {
 		.bwrap = t->bwrap,
+		.uid = t->uid,
+		.gid = t->gid,
 		.words = words,
 		.command = command,
 		.stdio = stdio,
@@ -593,13 +597,16 @@ int probe_run(struct probe *probe, const struct probe_request *request, struct s
 	struct err *err)
 {
 	__attribute__((cleanup(host_clear))) struct host host = {0};
-	struct trials trials = {.bwrap = request->bwrap, .end = now_ms() + TRIALS_MS};
+	struct trials trials = {.bwrap = request->bwrap,
+		.uid = request->uid,
+		.gid = request->gid,
+		.end = now_ms() + TRIALS_MS};
 	CLEANUP_FREE char *key = NULL;
 
 	*probe = (struct probe){0};
 	if (check_proc(err) < 0)
 		return -1;
-	host_look(&host);
+	host_look(&host, request->uid, request->gid);
 	key = cache_key(request->bwrap, &host);
 	try_all(&trials, probe, &host);
 	ask_version(&trials, probe);
@@ -616,7 +623,7 @@ bool probe_recall(struct probe *probe, const struct probe_request *request)
 
 	if (dir < 0 || check_proc(&err) < 0)
 		return false;
-	host_look(&host);
+	host_look(&host, request->uid, request->gid);
 	key = cache_key(request->bwrap, &host);
 	return key && cache_read(dir, key, probe) && probe_is_sound(probe, &host);
 }

@@ -62,6 +62,8 @@ struct probe {
 struct probe_request {
 	const char *bwrap;       /* from probe_find_bwrap */
 	const char *runtime_dir; /* $XDG_RUNTIME_DIR or NULL: for the cache */
+	uid_t uid;               /* who bwrap will be run as (run/launch.h) */
+	gid_t gid;
 };
 
 /* What a policy needs. */

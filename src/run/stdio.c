@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #define PUMP_SIZE 65536
@@ -84,6 +86,16 @@ int stdio_open(struct stdio *io, bool direct, struct err *err)
 			return -1;
 	}
 	return 0;
+}
+
+void stdio_give(const struct stdio *io, uid_t uid, gid_t gid)
+{
+	struct statfs fs;
+
+	for (int i = 0; i <= 2; i++)
+		if (fstatfs(io->fds[i], &fs) == 0 && fs.f_type == PIPEFS_MAGIC &&
+			fchown(io->fds[i], uid, gid) < 0)
+			continue; /* it can be used all the same, but not opened anew */
 }
 
 void stdio_started(struct stdio *io)

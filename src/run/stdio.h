@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Moves bytes between a regular file of the caller's and a pipe of the command's. */
 struct pump {
@@ -42,6 +43,9 @@ int stdio_reserve(struct err *err);
  * and 2 are the same file they share a pipe, so that the order of their bytes is kept.
  * ERR_SETUP. */
 int stdio_open(struct stdio *io, bool direct, struct err *err);
+/* Lets a user other than the caller open the command's ends anew, as /dev/stdout and /dev/stderr do:
+ * anonymous pipes among them change their owner, where that is allowed. */
+void stdio_give(const struct stdio *io, uid_t uid, gid_t gid);
 /* After the command has its copies: closes ours of its ends. */
 void stdio_started(struct stdio *io);
 void stdio_close(struct stdio *io);

@@ -197,13 +197,13 @@ static int release(struct run *run, pid_t init, int root, struct err *err)
 		strvec_push(notes, "the sandbox's mounts could not be compared with the plan from "
 				   "outside");
 	attached = hold_attach(init);
-	if (attached < 0 && attached != -ESRCH && geteuid() == 0) {
+	if (attached < 0 && attached != -ESRCH && run->spec->uid == 0) {
 		err_set(err, ERR_SETUP, "the command's start cannot be watched (ptrace): %s",
 			strerror(-attached));
 		return err_hint(err,
 			"allow root ptrace (kernel.yama.ptrace_scope below 3, no seccomp "
-			"filter against it, no tracer around sbx-exec), or run as an "
-			"ordinary user");
+			"filter against it, no tracer around sbx-exec), or run it as an "
+			"ordinary user (--user)");
 	}
 	if (attached < 0 && attached != -ESRCH)
 		strvec_pushf(notes,
@@ -443,12 +443,16 @@ static int start(struct run *run, struct err *err)
 		.stdio = run->io.fds,
 		.keep = spec->keep,
 		.n_keep = spec->n_keep,
+		.uid = spec->uid,
+		.gid = spec->gid,
 		.outer = spec->outer,
 		.hold = true,
 	};
 
 	if (stdio_open(&run->io, spec->direct, err) < 0)
 		return -1;
+	if (spec->uid != geteuid())
+		stdio_give(&run->io, spec->uid, spec->gid);
 	run->start = now_ms();
 	run->wall_at = spec->wall_ms && spec->wall_ms < INT64_MAX / 2
 			       ? run->start + (int64_t)spec->wall_ms

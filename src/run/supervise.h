@@ -23,6 +23,8 @@ struct run_spec {
 	size_t n_mounts;
 	const int *keep;            /* descriptors for bwrap and the command, at their numbers */
 	size_t n_keep;
+	uid_t uid; /* who bwrap is run as (run/launch.h) */
+	gid_t gid;
 	enum outer outer;           /* the namespaces to make around bwrap (run/probe.h) */
 	bool direct;                /* regular files as 0, 1 and 2 are handed on as they are */
 	uint64_t wall_ms;           /* 0 = no limit */

@@ -137,6 +137,29 @@ static void bound_proc(void)
 	bwrap_words_clear(&words);
 }
 
+/* What the command sees itself as when it cannot be run as that user. */
+static void spell_label(void)
+{
+	struct plan plan = {.cwd = (char[]){"/"}};
+	struct policy policy = {.network = NETWORK_HOST};
+	struct strvec env = {0};
+	struct bwrap_options options = {.uid = 4294967294U, .gid = 7, .env = &env};
+	char *command[] = {NULL};
+	struct bwrap_words words;
+	struct err err;
+
+	for (int label = 0; label < 2; label++) {
+		CLEANUP_FREE char *text = NULL;
+
+		options.label = label;
+		bwrap_spell(&words, &plan, &policy, &options, 0, &err);
+		text = printed(&words, &policy, command);
+		is_int(strstr(text, "\n--uid 4294967294 \\\n--gid 7 \\\n") != NULL, label, "ids %s",
+			label ? "as a label" : "that are bwrap's own");
+		bwrap_words_clear(&words);
+	}
+}
+
 static void refuse_too_many_words(void)
 {
 	struct plan plan = {.cwd = (char[]){"/"}};
@@ -155,7 +178,8 @@ static void refuse_too_many_words(void)
 	is_int(bwrap_spell(&words, &plan, &policy, &options, 1, &err), -1,
 		"more than bwrap's 9000 words");
 	is_str(err.message,
-		"the plan needs 9001 words and bwrap takes 9000: 2985 of its 2990 mounts lie in "
+		"the plan needs 9001 words and bwrap takes 9000: 2985 of its 2990 mounts "
+		"lie in "
 		"/srv/many",
 		"the count and the directory to blame");
 	bwrap_words_clear(&words);
@@ -205,7 +229,8 @@ static const struct fit fits[] = {
 		.size = 64,
 		.capability = true,
 		.notes = "",
-		.tmpfs = "--perms 1777 --size 512 --tmpfs /tmp --perms 1777 --size 64 --tmpfs "
+		.tmpfs = "--perms 1777 --size 512 --tmpfs /tmp --perms 1777 --size 64 "
+			 "--tmpfs "
 			 "/scratch"},
 	{.name = "a greater major",
 		.target = "1.0",
@@ -217,7 +242,8 @@ static const struct fit fits[] = {
 		.notes = "nested user namespaces are not disabled: bwrap 0.7.0" HAS_USERNS
 			 "; in one, covers below "
 			 "something writable can be taken off\n",
-		.tmpfs = "--perms 1777 --size 512 --tmpfs /tmp --perms 1777 --size 64 --tmpfs "
+		.tmpfs = "--perms 1777 --size 512 --tmpfs /tmp --perms 1777 --size 64 "
+			 "--tmpfs "
 			 "/scratch"},
 	{.name = "no --size",
 		.target = "0.6.99",
@@ -237,14 +263,16 @@ static const struct fit fits[] = {
 		.size = 64,
 		.message = "bwrap 0.6.2" HAS_SIZE
 			   ", and the plan needs it: --perms 1777 --size 64 --tmpfs /scratch",
-		.hint = "use that bwrap or a later one there, or take the size out of the rule",
+		.hint = "use that bwrap or a later one there, or take the size out of the "
+			"rule",
 		.at = "p.json: /filesystem/tmpfs/0"},
 	{.name = "of several the newest is named",
 		.target = "0.4.1",
 		.size = 64,
 		.message = "bwrap 0.4.1" HAS_SIZE
 			   ", and the plan needs it: --perms 1777 --size 64 --tmpfs /scratch",
-		.hint = "use that bwrap or a later one there, or take the size out of the rule",
+		.hint = "use that bwrap or a later one there, or take the size out of the "
+			"rule",
 		.at = "p.json: /filesystem/tmpfs/0"},
 	{.name = "capabilities",
 		.target = "0.7.0",
@@ -252,7 +280,8 @@ static const struct fit fits[] = {
 		.message = "bwrap 0.7.0" HAS_USERNS
 			   ", and the policy gives capabilities: the command could undo the "
 			   "sandbox",
-		.hint = "use that bwrap or a later one there, or take process.capabilities out of "
+		.hint = "use that bwrap or a later one there, or take process.capabilities "
+			"out of "
 			"the policy",
 		.at = ""},
 	{.name = "a mode",
@@ -370,6 +399,7 @@ int main(void)
 	spell_every_kind();
 	hide_secrets();
 	bound_proc();
+	spell_label();
 	refuse_too_many_words();
 	parse_versions();
 	for (size_t i = 0; i < sizeof(fits) / sizeof(*fits); i++)

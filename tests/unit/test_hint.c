@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* An ordinary host and user; what differs is named in each row. */
 #define HOST .max_user_namespaces = 15000, .unprivileged_userns = -1, .apparmor_restricts = -1
@@ -209,7 +210,7 @@ static void test_look(void)
 {
 	struct host host;
 
-	host_look(&host);
+	host_look(&host, geteuid(), getegid());
 	ok(host.facts.n > 10, "of this host something is known");
 	host_clear(&host);
 }

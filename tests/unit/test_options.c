@@ -60,6 +60,7 @@ static const struct good good[] = {
 	{"--inherit LC_*", DOC("\"environment\":{\"inherit\":[\"LC_*\"]}")},
 	{"--secret A --secret B", DOC("\"environment\":{\"secrets\":[\"A\",\"B\"]}")},
 	{"--chdir /w", DOC("\"process\":{\"cwd\":\"/w\"}")},
+	{"--user 1:2 --user=owner", DOC("\"identity\":{\"user\":\"owner\"}")},
 	{"--hostname h", DOC("\"identity\":{\"hostname\":\"h\"}")},
 	{"--timeout 500ms", DOC("\"limits\":{\"wall\":\"500ms\"}")},
 	{"-p a", NULL},
@@ -174,6 +175,7 @@ static void test_through_policy(void)
 		{"--env 1A=secret", "command line: --env 1A", "no name of a variable"},
 		{"--inherit *", "command line: --inherit *", "names no variable"},
 		{"--chdir x", "command line: --chdir x", "no path"},
+		{"--user root", "command line: --user root", "in numbers, not \"root\""},
 		{"--hostname _", "command line: --hostname _", "no host name"},
 		{"--timeout 0", "command line: --timeout 0", "no duration"},
 		{"--device /proc/x", "command line: --device /proc/x", "/proc is always"},
@@ -298,8 +300,8 @@ static void test_help(void)
 	static const char *const both[] = {"-p, --policy NAME|FILE", "--read PATH", "--write PATH",
 		"--deny PATH", "--connect SOCKET", "--bind FROM:AT[:ro|:rw]", "--tmpfs AT[:SIZE]",
 		"--device PATH", "--proc MODE", "--net MODE", "--env NAME=VALUE", "--inherit NAME",
-		"--secret NAME", "--chdir DIR", "--hostname NAME", "--timeout TIME", "--bwrap PATH",
-		"--json", "--help", "--version", "\nPolicy\n"};
+		"--secret NAME", "--chdir DIR", "--user UID[:GID]", "--hostname NAME",
+		"--timeout TIME", "--bwrap PATH", "--json", "--help", "--version", "\nPolicy\n"};
 	int rc_plan, rc_exec, rc;
 	CLEANUP_FREE char *p = help(TOOL_PLAN, "--help", &rc_plan),
 			  *e = help(TOOL_EXEC, "-h x", &rc_exec);

@@ -76,6 +76,12 @@ static char *dump(const struct policy *p, bool defaults)
 			print_rule(out, &p->rules[i]);
 	if (p->network == NETWORK_HOST)
 		fputs("network host\n", out);
+	if (p->user.kind == USER_OWNER)
+		fputs("user owner\n", out);
+	if (p->user.kind == USER_NUMBER && p->user.has_gid)
+		fprintf(out, "user %u:%u\n", p->user.uid, p->user.gid);
+	else if (p->user.kind == USER_NUMBER)
+		fprintf(out, "user %u\n", p->user.uid);
 	if (p->hostname)
 		fprintf(out, "hostname %s\n", p->hostname);
 	if (p->env_base == ENV_NONE)
@@ -126,6 +132,7 @@ struct good {
 };
 
 #define FS(x) "\"filesystem\": {" x "}"
+#define USER(x) "\"identity\": {\"user\": \"" x "\"}"
 
 static const struct good good[] = {
 	{"nothing", "", ""},
@@ -230,6 +237,11 @@ static const struct good good[] = {
 		   "\"/var/t\"}]"),
 		"path read path=/tmp/a\nmount read at=/tmp path=/var/t\n"},
 	{"network", "\"network\": \"host\"", "network host\n"},
+	{"the caller", USER("caller"), ""},
+	{"a user", USER("0"), "user 0\n"},
+	{"a user and a group", USER("4294967294:4294967294"), "user 4294967294:4294967294\n"},
+	{"a user and root's group", USER("10:0"), "user 10:0\n"},
+	{"the owner", USER("owner"), "user owner\n"},
 	{"host name", "\"identity\": {\"hostname\": \"a-1.b\"}", "hostname a-1.b\n"},
 	{"environment",
 		"\"environment\": {\"base\": \"none\", \"inherit\": [\"A\", \"LC_*\", \"A\"],"
@@ -261,7 +273,8 @@ static const struct good good[] = {
 	{"wall in milliseconds", "\"limits\": {\"wall\": \"500ms\"}", "wall 500\n"},
 	{"wall without a unit", "\"limits\": {\"wall\": \"7\"}", "wall 7000\n"},
 	{"wall as a number", "\"limits\": {\"wall\": 1.5}", "wall 1500\n"},
-	{"finals of nothing", "\"final\": [\"network\", \"limits\", \"limits\"]", ""},
+	{"finals of nothing", "\"final\": [\"network\", \"limits\", \"limits\", \"user\"]", ""},
+	{"a final user", "\"final\": [\"user\"], " USER("1"), "user 1\n"},
 	{"a rule said twice",
 		FS("\"read\": [\"/a\", \"/a/\", {\"path\": \"/a\", \"why\": \"again\"}]"),
 		"path read path=/a\n"},
@@ -318,8 +331,6 @@ static const struct bad bad[] = {
 	{"a later key: seccomp", "\"seccomp\": \"default\"", "p: /seccomp", "unknown key", ""},
 	{"a requirement that is none", "\"require\": [\"protect\", \"x\"]", "p: /require/1",
 		"must be \"protect\" or \"fresh-proc\", not \"x\"", ""},
-	{"a later key: user", "\"identity\": {\"user\": \"caller\"}", "p: /identity/user",
-		"unknown key", ""},
 	{"a later key: memory", "\"limits\": {\"memory\": 1}", "p: /limits/memory", "unknown key",
 		"\"wall\""},
 	{"missing of a grant", FS("\"write\": [{\"path\": \"/a\", \"missing\": \"watch\"}]"),
@@ -410,6 +421,8 @@ static const struct bad bad[] = {
 	{"dev", FS("\"dev\": 1"), "p: /filesystem/dev", "must be a string", ""},
 	{"network", "\"network\": {}", "p: /network", "must be a string", ""},
 	{"identity", "\"identity\": \"x\"", "p: /identity", "must be an object", ""},
+	{"user", "\"identity\": {\"user\": 1000}", "p: /identity/user",
+		"must be a string, not a number", ""},
 	{"hostname", "\"identity\": {\"hostname\": 1}", "p: /identity/hostname", "must be a string",
 		""},
 	{"environment", "\"environment\": []", "p: /environment", "must be an object", ""},
@@ -476,7 +489,25 @@ static const struct bad bad[] = {
 	{"an unknown stdio", "\"process\": {\"stdio\": \"tty\"}", "p: /process/stdio",
 		"\"pipe\" or \"direct\"", ""},
 	{"an unknown final", "\"final\": [\"network\", \"x\"]", "p: /final/1",
-		"\"network\" or \"limits\"", ""},
+		"\"network\", \"limits\" or \"user\"", ""},
+	{"a user by name", USER("app"), "p: /identity/user", "in numbers, not \"app\"",
+		"names are not looked up"},
+	{"a group by name", USER("1:app"), "p: /identity/user", "in numbers", ""},
+	{"no user", USER(""), "p: /identity/user", "in numbers", ""},
+	{"no group", USER("1:"), "p: /identity/user", "in numbers", ""},
+	{"a group alone", USER(":1"), "p: /identity/user", "in numbers", ""},
+	{"three ids", USER("1:2:3"), "p: /identity/user", "in numbers", ""},
+	{"a user below 0", USER("-1"), "p: /identity/user", "in numbers", ""},
+	{"a user with a sign", USER("+1"), "p: /identity/user", "in numbers", ""},
+	{"a user with a blank", USER(" 1"), "p: /identity/user", "in numbers", ""},
+	{"a user that could be octal", USER("010"), "p: /identity/user", "in numbers", ""},
+	{"a user that means none", USER("4294967295"), "p: /identity/user", "in numbers",
+		"4294967294"},
+	{"a group that means none", USER("1:4294967295"), "p: /identity/user", "in numbers", ""},
+	{"a user beyond 32 bits", USER("4294967296"), "p: /identity/user", "in numbers", ""},
+	{"a user beyond 64 bits", USER("18446744073709551617"), "p: /identity/user", "in numbers",
+		""},
+	{"a user in other case", USER("Owner"), "p: /identity/user", "in numbers", ""},
 	{"an empty name", FS("\"read\": [{\"path\": \"/a\", \"name\": \"\"}]"),
 		"p: /filesystem/read/0/name", "empty", ""},
 	{"an empty extends", "\"extends\": [\"\"]", "p: /extends/0", "empty", ""},
@@ -934,6 +965,9 @@ static void write_policies(void)
 	write_policy("[a]*.json", FS("\"read\": [\"/x*\"]"));
 	write_policy("scratch.json", "\"scratch\": {\"at\": \"/s\", \"size\": 1, \"name\": \"n\"}");
 	write_policy("image.json", "\"image\": {\"build\": \"1\", \"base\": \"2\"}");
+	write_policy("user.json", USER("7:8"));
+	write_policy("final-user.json", "\"final\": [\"user\"], " USER("7:8"));
+	write_policy("final-caller.json", "\"final\": [\"user\"]");
 	write_policy("open.json", "\"final\": [\"network\", \"limits\"]");
 	write_policy("holes.json",
 		FS("\"write\": [\"/d/open\", \"/e\"], \"deny\": [\"/d\", \"/e/closed\"]"));
@@ -1053,6 +1087,13 @@ static const struct good layered[] = {
 		"tmpfs write at=/t scratch\n"},
 	{"scratch is dropped by its name",
 		"\"extends\": [\"@policy/scratch.json\"], \"off\": [\"n\"]", ""},
+	{"a user stays", "\"extends\": [\"@policy/user.json\"]", "user 7:8\n"},
+	{"a later user wins", "\"extends\": [\"@policy/user.json\"], " USER("9"), "user 9\n"},
+	{"the caller wins too", "\"extends\": [\"@policy/user.json\"], " USER("caller"), ""},
+	{"a final user said again", "\"extends\": [\"@policy/final-user.json\"], " USER("7:8"),
+		"user 7:8\n"},
+	{"a final caller said", "\"extends\": [\"@policy/final-caller.json\"], " USER("caller"),
+		""},
 	{"a limit where a final one is open",
 		"\"extends\": [\"@policy/open.json\"], \"limits\": {\"wall\": 5}", "wall 5000\n"},
 };
@@ -1106,6 +1147,19 @@ static const struct bad against[] = {
 		"p: /filesystem/mounts/0", "keeps read-only", ""},
 	{"a final network", FINAL ", \"network\": \"host\"", "p: /network", "final.json: /final/0",
 		""},
+	{"a final user replaced", "\"extends\": [\"@policy/final-user.json\"], " USER("9:8"),
+		"p: /identity/user", "the user is final (@D/final-user.json: /final/0)", ""},
+	{"another group of a final user",
+		"\"extends\": [\"@policy/final-user.json\"], " USER("7:9"), "p: /identity/user",
+		"the user is final", ""},
+	{"a final user without its group", "\"extends\": [\"@policy/final-user.json\"], " USER("7"),
+		"p: /identity/user", "the user is final", ""},
+	{"the caller after a final user",
+		"\"extends\": [\"@policy/final-user.json\"], " USER("caller"), "p: /identity/user",
+		"the user is final", ""},
+	{"another than the final caller",
+		"\"extends\": [\"@policy/final-caller.json\"], " USER("owner"), "p: /identity/user",
+		"the user is final", ""},
 	{"a final limit raised", FINAL ", \"limits\": {\"wall\": 61}", "p: /limits/wall",
 		"final.json: /final/1", ""},
 	{"a circle of one", "\"extends\": [\"@policy/self.json\"]", "@D/self.json: /extends/0",
