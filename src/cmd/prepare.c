@@ -177,6 +177,75 @@ static int check_owner(const struct prepared *p, struct err *err)
 	return err_at(err, "%s", p->policy.user.where);
 }
 
+/* Whether the command's user may not write what a rule makes writable. */
+static bool is_closed(const struct prepared *p, const struct op *op, struct tree_stat *st)
+{
+	return tree_lstat(p->tree, op->source, st) == 0 &&
+	       tree_access(p->tree, op->source, st->kind == TREE_DIR ? W_OK | X_OK : W_OK) ==
+		       -EACCES;
+}
+
+/* The place of the host that a rule makes writable: the first of its ops, later ones are pins. */
+static bool is_grant(const struct plan *plan, size_t i)
+{
+	if (plan->ops[i].kind != OP_BIND_WRITE)
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (plan->ops[k].why == plan->ops[i].why && plan->ops[k].kind == OP_BIND_WRITE)
+			return false;
+	return true;
+}
+
+static int err_closed(
+	const struct prepared *p, const struct op *op, const struct tree_stat *st, struct err *err)
+{
+	const struct identity *id = &p->identity;
+	CLEANUP_FREE char *where = origin_text(&op->why->origin);
+
+	err_set(err, ERR_PLAN,
+		"user %u could not write to %s, nor to anything else that the policy makes "
+		"writable: it belongs to user %u (mode %04o), and inside not even root passes "
+		"modes",
+		id->uid, op->source, st->uid, st->mode);
+	if (st->uid == 0)
+		err_hint(err, "chown it to %u:%u, or leave the user out (identity.user, --user)",
+			id->uid, id->gid);
+	else
+		err_hint(err,
+			"run the command as its owner (--user %u:%u, or --user owner in that "
+			"directory; identity.user in a policy), or chown it",
+			st->uid, st->gid);
+	return err_at(err, "%s", where);
+}
+
+/* Root is used to writing anywhere. That it cannot here must not be found out by a command that ends
+ * half-way; an ordinary user knows. */
+static int check_grants(struct prepared *p, bool only_asking, struct err *err)
+{
+	const struct op *closed = NULL;
+	struct tree_stat st, closed_st = {0};
+	size_t n = 0, n_closed = 0;
+
+	for (size_t i = 0; i < p->plan.n; i++) {
+		const struct op *op = &p->plan.ops[i];
+
+		if (!is_grant(&p->plan, i))
+			continue;
+		n++;
+		if (!is_closed(p, op, &st))
+			continue;
+		strvec_pushf(&p->plan.notes,
+			"user %u may not write to %s, which the policy makes writable: it belongs "
+			"to user %u (mode %04o)",
+			p->identity.uid, op->source, st.uid, st.mode);
+		closed = closed ? closed : op;
+		closed_st = n_closed++ ? closed_st : st;
+	}
+	if (n_closed == 0 || n_closed < n || only_asking || geteuid() != 0)
+		return 0;
+	return err_closed(p, closed, &closed_st, err);
+}
+
 /* Holds what the plan says. The number of names that were not held before, or -1. */
 static int hold_names(struct prepared *p, struct err *err)
 {
@@ -312,7 +381,9 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 	if (proof_check(&p->plan, &p->policy, p->tree, err) < 0)
 		return -1;
 	variables_check(&p->plan, p->tree, &p->policy, &p->env, &p->plan.notes);
-	return only_asking ? 0 : check_owner(p, err);
+	if (!only_asking && check_owner(p, err) < 0)
+		return -1;
+	return check_grants(p, only_asking, err);
 }
 
 void prepare_end_leases(struct prepared *p, struct strvec *notes)

@@ -41,7 +41,9 @@ struct probe_needs prepare_needs(const struct policy *policy);
 /* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. Missing names that
  * the policy wants enforced are held before, or, without starts, taken to be. A working
  * directory that the view does not have is an error, or, when only questions are asked about the
- * view, a note; "/" then stands for it. Notes of the environment are in plan.notes too. */
+ * view, a note; "/" then stands for it. So is, for a root caller, that the command's user may write
+ * in none of the host's places that the policy makes writable; of a single one a note speaks. Notes
+ * of the environment are in plan.notes too. */
 int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, struct err *err);
 /* The mode in which a plan shows /proc as a run will. */
 enum proc_mode prepare_proc(enum probe_proc proc);

@@ -27,7 +27,8 @@ case f01 => "a file of another user's that its mode opens is readable, one that 
 	my $alice = {name => 'alice', uid => 2002, gid => 2002, home => "$dir/alice"};
 	put($alice, "$dir/alice/open", 'o', 0644);
 	put($alice, "$dir/alice/closed", 'c', 0600);
-	promises($who, [policy($who, {write => ["$dir/alice"]})],
+	folder($who, "$dir/own");
+	promises($who, [policy($who, {write => ["$dir/alice", "$dir/own"]})],
 		[read => "$dir/alice/open", 'ok', 'the open one'],
 		[read => "$dir/alice/closed", 'EACCES', 'the closed one'],
 		[create => "$dir/alice/new", 'EACCES', 'its folder is not written to']);

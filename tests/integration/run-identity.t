@@ -109,6 +109,22 @@ sub becomes_owner {
 		'/m/link does not belong to user 3003 inside', '--user UID:GID', 'a folder that is another inside');
 }
 
+# Root in the sandbox is not root to the files of others.
+sub closed_to_root {
+	my ($root, $work) = @_;
+	my $got = run($root, [$EXEC, '-p', 'workspace', '--', 'touch', 'ran'], cwd => $work);
+	refused($got, "user 0 could not write to \Q$work\E, .*belongs to user $UID", "--user $UID:$GID, or --user owner", 'a workspace that root could not write');
+	like($got->{err}, qr{built-in policy workspace: /filesystem/write/0}, 'the rule is named');
+	ok(!-e "$work/ran", 'and nothing ran');
+	is(run($root, [$PLAN, '-p', 'workspace', '--check'], cwd => $work)->{code}, 125, 'sbx-plan refuses it too');
+	is(run($root, [$PLAN, '-p', 'workspace', '--explain', './'], cwd => $work)->{code}, 0, 'but answers questions');
+	my $report;
+	($got, $report) = reported($root, ['-p', 'workspace', '--write', "$root->{home}/project", '--', 'sh', '-c', "echo x >$root->{home}/project/x"], cwd => $work);
+	is($got->{code}, 0, 'where another place can be written it is no error');
+	like("@{$report->{notes}}", qr/user 0 may not write to \Q$work\E, which/, 'but noted');
+	refused(run($root, [$EXEC, '--user', $UID, '--write', "$root->{home}/project", '--', 'true'], cwd => $work), "user $UID could not write", 'chown it', "root's folder and a user");
+}
+
 sub plans_as_user {
 	my ($root, $work) = @_;
 	my @user = ('--user', "$UID:$GID");
@@ -265,6 +281,11 @@ sub label {
 	}
 	like(run($who, [$PLAN, '--user', '4242:77', '--', 'true'])->{out}, qr/^--uid 4242 \\\n--gid 77 \\$/m, 'sbx-plan has the words for it');
 	refused(run($who, [$EXEC, '--user', 'owner', '--', 'true'], cwd => '/'), 'belongs to root', '--user UID:GID', 'the owner that is root');
+
+	# What an ordinary user cannot write surprises nobody.
+	($got, $report) = reported($who, ['--write', '/var/lib', '--', 'true']);
+	is($got->{code}, 0, 'what the caller could not write either is no error');
+	like("@{$report->{notes}}", qr/user $who->{uid} may not write to \/var\/lib, which/, 'but noted');
 }
 
 my ($root) = grep { !$_->{uid} } callers();
@@ -275,6 +296,7 @@ SKIP: {
 	symlink $work, "$top/at/project";
 	becomes_user($root, $work);
 	becomes_owner($root, $work);
+	closed_to_root($root, $work);
 	plans_as_user($root, $work);
 	ends_whole($root, 'user');
 	keeps_death_signal($root);
