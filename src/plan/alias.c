@@ -4,6 +4,7 @@
 #include "base/path.h"
 
 #include <string.h>
+#include <sys/sysmacros.h>
 
 /* The mount that a path lies on: the deepest, of two at one place the later. */
 static const struct tree_mount *mount_of(
@@ -26,6 +27,15 @@ static bool same_object(const struct tree *tree, const char *a, const char *b)
 	       x.ino == y.ino;
 }
 
+/* A container's engine covers names of /proc with the null device. A rule for such a name is not
+ * one for the device. */
+static bool is_cover(const struct tree *tree, const char *path)
+{
+	struct tree_stat st;
+
+	return tree_lstat(tree, path, &st) == 0 && st.kind == TREE_CHAR && st.rdev == makedev(1, 3);
+}
+
 void find_aliases(const struct tree *tree, const char *path, struct strvec *out)
 {
 	size_t n;
@@ -33,7 +43,7 @@ void find_aliases(const struct tree *tree, const char *path, struct strvec *out)
 	const struct tree_mount *own = mount_of(mounts, n, path);
 	CLEANUP_FREE char *inner = own ? path_join(own->root, path_below(path, own->at)) : NULL;
 
-	for (size_t i = 0; own && i < n; i++) {
+	for (size_t i = 0; own && !is_cover(tree, path) && i < n; i++) {
 		const struct tree_mount *m = &mounts[i];
 		CLEANUP_FREE char *part = NULL;
 		CLEANUP_FREE char *alias = NULL;

@@ -9,7 +9,8 @@
 #include "plan/tree.h"
 
 /* Appends the paths at which the object at path, or a part of it, is mounted too. path is normal
- * and leads through no link; so do the results. Hard links are not known. */
+ * and leads through no link; so do the results. Hard links are not known. The null device has none:
+ * it hides nothing, and names that it masks are mounts of it. */
 void find_aliases(const struct tree *tree, const char *path, struct strvec *out);
 
 #endif
