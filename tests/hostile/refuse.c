@@ -1,58 +1,68 @@
 /*
- * As a container's filter does: refuses one system call with EPERM to a command and all it starts;
- * or kills what makes a user namespace.
- * usage: refuse sethostname|ptrace|openat2|userns COMMAND...
+ * As a container's filter does: refuses a system call to a command and all it starts. With
+ * "namespaces" that is every call that makes one (clone3 is always missing then: its flags cannot
+ * be seen by a filter).
+ * usage: refuse CALL[=EPERM|EACCES|ENOSYS|kill] COMMAND...
  */
 #include <errno.h>
 #include <linux/filter.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Kills at clone(2) with CLONE_NEWUSER; flags are its first argument. */
-static struct sock_filter kills[] = {
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWUSER, 0, 1),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-};
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
+		CLONE_NEWPID | CLONE_NEWNET)
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define RETURN(value) BPF_STMT(BPF_RET | BPF_K, value)
 
-static int run(struct sock_fprog *program, char **command)
-{
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program) < 0)
-		return 3;
-	execvp(command[0], command);
-	return 4;
-}
+static const struct {
+	const char *name;
+	unsigned value;
+} calls[] = {{"sethostname", SYS_sethostname}, {"ptrace", SYS_ptrace}, {"openat2", SYS_openat2},
+	{"mount", SYS_mount}, {"umount2", SYS_umount2}, {"pivot_root", SYS_pivot_root},
+	{"seccomp", SYS_seccomp}, {"namespaces", SYS_unshare}},
+  actions[] = {{"EPERM", SECCOMP_RET_ERRNO | EPERM}, {"EACCES", SECCOMP_RET_ERRNO | EACCES},
+	  {"ENOSYS", SECCOMP_RET_ERRNO | ENOSYS}, {"kill", SECCOMP_RET_KILL_PROCESS}};
 
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		unsigned number;
-	} calls[] = {
-		{"sethostname", SYS_sethostname}, {"ptrace", SYS_ptrace}, {"openat2", SYS_openat2}};
+	char *name = argc > 2 ? strsep(&argv[1], "=") : NULL;
+	const char *wanted = name && argv[1] ? argv[1] : "EPERM";
+	unsigned call = 0, action = 0;
 
-	for (size_t i = 0; argc > 2 && i < sizeof(calls) / sizeof(*calls); i++) {
-		struct sock_filter filter[] = {
-			BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i].number, 0, 1),
-			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		};
-		struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+	for (size_t i = 0; name && i < sizeof(calls) / sizeof(*calls); i++)
+		if (strcmp(name, calls[i].name) == 0)
+			call = calls[i].value;
+	for (size_t i = 0; i < sizeof(actions) / sizeof(*actions); i++)
+		if (strcmp(wanted, actions[i].name) == 0)
+			action = actions[i].value;
+	if (!call || !action)
+		return 2;
 
-		if (strcmp(argv[1], calls[i].name) == 0)
-			return run(&program, argv + 2);
-	}
-	if (argc > 2 && strcmp(argv[1], "userns") == 0)
-		return run(&(struct sock_fprog){sizeof(kills) / sizeof(*kills), kills}, argv + 2);
-	return 2;
+	struct sock_filter filter[] = {
+		LOAD(nr),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 5, 0),
+		/* only namespaces from here on */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 5, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 2),
+		LOAD(args[0]),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, NAMESPACES, 1, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		RETURN(action),
+		RETURN(SECCOMP_RET_ERRNO | ENOSYS),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+
+	if (call != SYS_unshare)
+		filter[2] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return 3;
+	execvp(argv[2], argv + 2);
+	return 4;
 }

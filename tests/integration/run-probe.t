@@ -272,7 +272,7 @@ for my $caller (callers()) {
 	is(run($caller, [$refuse, 'sethostname', $EXEC, '--hostname', 'own', '--', 'true'])->{code}, 125,
 		"$name: without sethostname: a policy that names one is refused");
 	is(run($caller, [$refuse, 'openat2', $EXEC, '--', 'echo', 'ran'])->{out}, "ran\n", "$name: without openat2: runs");
-	$got = run($caller, [$refuse, 'userns', $EXEC, '--', 'echo', 'ran']);
+	$got = run($caller, [$refuse, 'namespaces=kill', $EXEC, '--', 'echo', 'ran']);
 	is("$got->{code} $got->{out}", '125 ', "$name: where a filter kills what makes a user namespace: refused");
 	like($got->{err}, qr/\n\Qsbx-exec: hint: a seccomp filter kills\E/, "$name: where a filter kills what makes a user namespace: says so");
 	run($caller, [$EXEC, '--', 'true']);
