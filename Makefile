@@ -39,7 +39,7 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 HELPER_SRC := $(sort $(wildcard tests/hostile/*.c tests/integration/*.c))
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
-DOCUMENTS := README.md LICENSE docs/security.md
+DOCUMENTS := README.md LICENSE docs/environments.md docs/security.md
 C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c))
 
 # Unit tests are built apart, with sanitizers; cover counts lines in the same objects that the tools are made of.
@@ -54,7 +54,8 @@ HELPER_BIN := $(patsubst tests/%.c,$(BUILD)/tests/%,$(HELPER_SRC))
 # One short line for each thing made; V=1 shows the whole command.
 say = @$(if $(V),set -x,echo '  $(1) $@');
 
-.PHONY: all demo check check-all check-unit lint lint-c lint-text bench install uninstall cover format clean help
+.PHONY: all demo check check-all check-env check-env-quick check-unit lint lint-c lint-text bench install uninstall cover \
+	format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -115,16 +116,18 @@ check-unit: $(UNIT_BIN)
 demo: all ## build a C project in the sandbox, next to things it must not reach
 	@SBX_BUILD=$(abspath $(BUILD)) sh contrib/demo/run
 
-# check-env: tests in real containers and virtual machines, where they are there.
-check-all: check lint $(if $(wildcard tests/env/run),check-env) ## check, lint and, when there, check-env
+check-all: check lint check-env ## check, lint and check-env
 
-check-env: all
+check-env: all $(HELPER_BIN) ## run sbx-exec in containers, virtual machines and odd hosts, as root
 	SBX_BUILD=$(abspath $(BUILD)) tests/env/run
+
+check-env-quick: all $(HELPER_BIN) ## only the hosts: what takes seconds
+	SBX_BUILD=$(abspath $(BUILD)) $(PROVE) $(sort $(wildcard tests/env/host-*.t))
 
 # What lint finds is an error. One object or stamp a file, so that only what changed is looked at again, by -j.
 ANALYZED := $(patsubst src/%.c,$(BUILD)/analyze/%.o,$(filter src/%,$(C_SRC)))
 TIDIED := $(patsubst %.c,$(BUILD)/tidy/%,$(filter src/%,$(C_SRC)))
-SHELLS = $(sort .ci/run contrib/setup $(shell grep -lsE '^#!.*[/ ](ba)?sh$$' contrib/* contrib/*/* tests/*/* .ci/*))
+SHELLS = $(sort .ci/run contrib/setup contrib/apt-source $(shell grep -lsE '^#!.*[/ ](ba)?sh$$' contrib/* contrib/*/* tests/*/* .ci/*))
 
 # varFuncNullUB: NULL is a pointer in C wherever Linux is.
 lint: lint-c lint-text ## analyzers and style: gcc, clang, cppcheck, shellcheck, mandoc, perl
@@ -137,7 +140,7 @@ lint-c: $(ANALYZED) $(TIDIED)
 lint-text:
 	shellcheck $(SHELLS)
 	$(if $(PAGES),mandoc -Tlint -Wwarning $(PAGES))
-	for t in $(SCRIPTS); do perl -Itests/integration -cw $$t || exit 1; done
+	for t in $(SCRIPTS) $(wildcard tests/env/*.t) tests/env/table; do perl -Itests/integration -cw $$t || exit 1; done
 
 $(BUILD)/analyze/%.o: src/%.c
 	@mkdir -p $(@D)
@@ -179,4 +182,4 @@ clean: ## remove what was built
 	rm -rf $(BUILD)
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 17

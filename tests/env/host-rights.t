@@ -1,0 +1,29 @@
+#!/usr/bin/perl
+# Callers with less than their uid says, or more.
+use strict;
+use warnings;
+use FindBin;
+use Test::More;
+BEGIN { require "$FindBin::Bin/lib.pl" }
+our ($top, $user);
+
+sub without { return ('setpriv', "--bounding-set=$_[0]", "--inh-caps=$_[0]") }
+attempt('without cap_setfcap', 'root', without('-setfcap'));
+attempt('without cap_sys_admin', 'root', without('-sys_admin'));
+attempt('without cap_setuid and cap_setgid', 'root', without('-setuid,-setgid'));
+attempt('without cap_net_admin', 'root', without('-net_admin'));
+attempt('without any capability', 'root', without('-all'));
+attempt('without any capability but cap_setfcap', 'root', without('-all,+setfcap'));
+attempt('with an ambient capability', 'user', 'setpriv', '--inh-caps=+net_admin', '--reuid', $user->{uid}, '--regid', $user->{gid}, '--clear-groups',
+	'--ambient-caps=+net_admin', 'env', "HOME=$user->{home}");
+attempt('with no_new_privs', 'root', 'setpriv', '--nnp');
+attempt('with no_new_privs', 'user', 'setpriv', '--nnp', as_user());
+
+# Another root: by chroot, which the kernel takes as a reason to give no user namespace, and by pivot_root.
+my $other = "mkdir -p $top/other; mount --rbind / $top/other; cd $top/other\n";
+for my $row (['chroot', "$other exec chroot . \"\$@\""], ['another root, entered by pivot_root', "$other pivot_root . .; umount -l ."]) {
+	my ($name, $script) = @$row;
+	attempt($name, 'root', mounts($script));
+	attempt($name, 'user', mounts($script), as_user());
+}
+done_testing();
