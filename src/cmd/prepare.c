@@ -177,10 +177,11 @@ static int check_owner(const struct prepared *p, struct err *err)
 	return err_at(err, "%s", p->policy.user.where);
 }
 
-/* Whether the command's user may not write what a rule makes writable. */
+/* Whether the command's user may not write what a rule makes writable, nor change that as its
+ * owner. */
 static bool is_closed(const struct prepared *p, const struct op *op, struct tree_stat *st)
 {
-	return tree_lstat(p->tree, op->source, st) == 0 &&
+	return tree_lstat(p->tree, op->source, st) == 0 && st->uid != p->identity.uid &&
 	       tree_access(p->tree, op->source, st->kind == TREE_DIR ? W_OK | X_OK : W_OK) ==
 		       -EACCES;
 }
