@@ -46,7 +46,7 @@ struct walker {
 	struct err *err;
 	struct pattern *patterns;
 	size_t n_patterns;
-	bool grants;         /* some pattern does not deny */
+	unsigned grants; /* the last layer with a pattern that does not deny, and one; 0 = none */
 	struct strvec named; /* places that rules without a pattern speak of */
 	size_t n_entries;
 };
@@ -159,27 +159,32 @@ static int add_match(struct walker *w, struct pattern *pattern, const struct dir
 	return 0;
 }
 
-/* Makes rules of the patterns that match a name as a whole; *denied: one of them denies it. */
-static int accept(struct walker *w, const struct states *states, const struct dir *at, bool *denied)
+/* Makes rules of the patterns that match a name as a whole. *denied: the last layer of those that
+ * deny it, and one. */
+static int accept(
+	struct walker *w, const struct states *states, const struct dir *at, unsigned *denied)
 {
 	if (strcmp(at->written, "/") == 0 || strcmp(at->written, "/tmp") == 0 ||
 		is_own(at->written))
 		return 0;
 	for (size_t i = 0; i < states->n; i++) {
 		struct pattern *pattern = states->v[i].pattern;
+		const struct rule *rule = pattern->rule;
 
-		if (!is_complete(&states->v[i]) || other_type(w, pattern->rule, at->real))
+		if (!is_complete(&states->v[i]) || other_type(w, rule, at->real))
 			continue;
-		*denied |= pattern->rule->access == ACCESS_DENY;
+		if (rule->access == ACCESS_DENY && rule->origin.layer >= *denied)
+			*denied = rule->origin.layer + 1;
 		if (add_match(w, pattern, at) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-/* Whether something at or below a denied directory may be shown all the same: by its own name,
- * or by another that the host's mount table gives it. */
-static bool may_show_below(const struct walker *w, const struct dir *dir)
+/* Whether something at or below a directory that patterns deny may be shown all the same: by its own
+ * name, or by another that the host's mount table gives it. Patterns of earlier layers show nothing
+ * there (close_matches). */
+static bool may_show_below(const struct walker *w, const struct dir *dir, unsigned denied)
 {
 	CLEANUP_STRVEC struct strvec aliases = {0};
 
@@ -188,7 +193,7 @@ static bool may_show_below(const struct walker *w, const struct dir *dir)
 			path_within(w->named.v[i], dir->written))
 			return true;
 	find_aliases(w->tree, dir->real, &aliases);
-	return w->grants || aliases.n;
+	return w->grants >= denied || aliases.n;
 }
 
 /* Says once of a directory that what is in it cannot be known. */
@@ -219,32 +224,36 @@ static void add_unseen(struct walker *w, const struct states *states, const char
 
 static int walk(struct walker *w, const struct states *states, const struct dir *dir);
 
-/* One name of a directory; listed: it is known to be there. */
+/* What a listing says of a name. */
+enum known { KNOWN_NOTHING, KNOWN_THERE, KNOWN_DIRECTORY };
+
+/* One name of a directory. */
 static int visit(struct walker *w, const struct states *states, const struct dir *dir,
-	const char *name, bool listed)
+	const char *name, enum known known)
 {
 	CLEANUP_FREE char *real = path_join(dir->real, name);
 	CLEANUP_FREE char *written = path_join(dir->written, name);
 	struct dir at = {real, written};
 	struct states next = {0};
-	struct tree_stat st = {.kind = TREE_FILE};
-	bool denied = false, there = listed;
+	struct tree_stat st = {.kind = known == KNOWN_DIRECTORY ? TREE_DIR : TREE_FILE};
+	bool there = known != KNOWN_NOTHING;
+	unsigned denied = 0;
 	int rc = 0, error = 0;
 
 	step(states, name, false, &next);
-	if (!listed || goes_on(&next, false) || goes_on(states, true))
+	if (!there || (known == KNOWN_THERE && (goes_on(&next, false) || goes_on(states, true))))
 		error = tree_lstat(w->tree, real, &st);
-	there = there || !error;
-	if (listed && error && error != -ENOENT)
+	if (there && error && error != -ENOENT)
 		note_unseen(w, written, error);
 	if (error == -EACCES)
 		add_unseen(w, states, dir->real);
+	there = there || !error;
 	if (st.kind == TREE_DIR)
 		step(states, name, true, &next);
 	if (there)
 		rc = accept(w, &next, &at, &denied);
 	if (rc == 0 && st.kind == TREE_DIR && goes_on(&next, false) &&
-		!(denied && !may_show_below(w, &at)))
+		!(denied && !may_show_below(w, &at, denied)))
 		rc = walk(w, &next, &at);
 	free(next.v);
 	return rc;
@@ -263,33 +272,26 @@ static int err_entries(struct walker *w, const struct states *states, const stru
 	return err_rule(w->err, rule);
 }
 
-/* Appends the names to look at: all entries where a pattern has to be matched, else, and where
- * they cannot be listed, those that are spelled out. *listed: they are known to be there. */
-static int list(struct walker *w, const struct states *states, const struct dir *dir,
-	struct strvec *names, bool *listed)
+/* Which names of a directory have to be known: the one that is spelled out, those of directories
+ * where the pattern goes on below, or all. */
+enum need { NEED_NAME, NEED_DIRECTORIES, NEED_ALL };
+
+static enum need need_of(const struct state *state)
 {
-	bool literal = true;
-	int error = 0;
+	const struct strvec *parts = &state->pattern->parts;
+	const char *part = is_complete(state) ? "" : parts->v[state->part];
+	size_t n = parts->n;
 
-	for (size_t i = 0; i < states->n; i++) {
-		const struct strvec *parts = &states->v[i].pattern->parts;
-		const char *part = is_complete(&states->v[i]) ? "" : parts->v[states->v[i].part];
+	if (!value_is_pattern(part, strlen(part)))
+		return NEED_NAME;
+	while (n > state->part + 1 && strcmp(parts->v[n - 1], "**") == 0)
+		n--; /* it may stand for nothing */
+	return is_any(state) || state->part + 1 < n ? NEED_DIRECTORIES : NEED_ALL;
+}
 
-		literal = literal && !value_is_pattern(part, strlen(part));
-	}
-	if (!literal)
-		error = tree_list(w->tree, dir->real, names);
-	w->n_entries += names->n;
-	if (w->n_entries > GLOB_MAX_ENTRIES)
-		return err_entries(w, states, dir);
-	*listed = !literal && !error;
-	if (*listed)
-		return 0;
-	if (error)
-		note_unseen(w, dir->written, error);
-	if (error == -EACCES)
-		add_unseen(w, states, dir->real);
-	strvec_clear(names);
+/* Appends the names that patterns spell out. */
+static void spell(const struct states *states, struct strvec *names)
+{
 	for (size_t i = 0; i < states->n; i++) {
 		const struct strvec *parts = &states->v[i].pattern->parts;
 		const char *part = is_complete(&states->v[i]) ? "*" : parts->v[states->v[i].part];
@@ -299,20 +301,43 @@ static int list(struct walker *w, const struct states *states, const struct dir 
 			strvec_push(names, name);
 	}
 	strvec_sort(names);
-	return 0;
 }
 
 static int walk(struct walker *w, const struct states *states, const struct dir *dir)
 {
-	CLEANUP_STRVEC struct strvec names = {0};
-	bool listed = false;
+	CLEANUP_STRVEC struct strvec listed = {0}, spelled = {0};
+	enum need need = NEED_NAME;
+	int error = 0;
 
 	if (is_own(dir->real))
 		return 0;
-	if (list(w, states, dir, &names, &listed) < 0)
-		return -1;
-	for (size_t i = 0; i < names.n; i++)
-		if (visit(w, states, dir, names.v[i], listed) < 0)
+	for (size_t i = 0; i < states->n; i++)
+		if (need_of(&states->v[i]) > need)
+			need = need_of(&states->v[i]);
+	if (need == NEED_DIRECTORIES)
+		error = tree_list_dirs(w->tree, dir->real, &listed);
+	if (need == NEED_ALL)
+		error = tree_list(w->tree, dir->real, &listed);
+	if (need == NEED_DIRECTORIES && !error && !tree_may_search(w->tree, dir->real))
+		error = -EACCES;
+	if (error == -EACCES)
+		add_unseen(w, states, dir->real);
+	if (error) {
+		note_unseen(w, dir->written, error);
+		strvec_clear(&listed);
+	}
+	w->n_entries += listed.n;
+	if (w->n_entries > GLOB_MAX_ENTRIES)
+		return err_entries(w, states, dir);
+	if (error || need != NEED_ALL)
+		spell(states, &spelled);
+	for (size_t i = 0; i < listed.n; i++)
+		if (!strvec_has(&spelled, listed.v[i]) &&
+			visit(w, states, dir, listed.v[i],
+				need == NEED_ALL ? KNOWN_THERE : KNOWN_DIRECTORY) < 0)
+			return -1;
+	for (size_t i = 0; i < spelled.n; i++)
+		if (visit(w, states, dir, spelled.v[i], KNOWN_NOTHING) < 0)
 			return -1;
 	return 0;
 }
@@ -331,7 +356,7 @@ static int start(struct walker *w, struct pattern *first)
 {
 	struct dir dir = {first->target.path, first->base};
 	struct states states = {0};
-	bool denied = false;
+	unsigned denied = 0;
 	int rc = 0;
 
 	for (size_t i = 0; i < w->n_patterns; i++) {
@@ -344,7 +369,7 @@ static int start(struct walker *w, struct pattern *first)
 	}
 	if (!first->target.error && !first->target.into_proc) {
 		rc = accept(w, &states, &dir, &denied);
-		if (rc == 0 && !(denied && !may_show_below(w, &dir)))
+		if (rc == 0 && !(denied && !may_show_below(w, &dir, denied)))
 			rc = walk(w, &states, &dir);
 	}
 	if (first->target.error == -EACCES) {
@@ -374,6 +399,72 @@ static int walk_all(struct walker *w)
 		if (start(w, first) < 0)
 			return -1;
 	}
+}
+
+/* What later layers deny */
+
+/* How deep what a rule leads to lies, and one, if that is above a path without links; a grant through
+ * a link shows nothing. 0: it is not. */
+static unsigned covers(const struct walker *w, const struct rule *rule, const char *path)
+{
+	struct target target;
+	unsigned depth = 0;
+
+	resolve(w->tree, rule->path, &target);
+	if (path_within(path, target.path) && strcmp(path, target.path) != 0 &&
+		(rule->access == ACCESS_DENY || !target.n_hops))
+		depth = path_depth(target.path) + 1;
+	target_clear(&target);
+	return depth;
+}
+
+/* Whether a match lies, by a name of its object, in what a later layer denies, and no deeper rule that
+ * is written shows it. */
+static bool is_denied_later(const struct walker *w, const struct rule *match, const char *path)
+{
+	const struct rules *rules = w->rules;
+	unsigned denied = 0;
+	bool shown = false;
+
+	for (size_t i = 0; i < rules->n; i++) {
+		const struct rule *rule = &rules->v[i];
+
+		if (rule->kind == RULE_PATH && rule->access == ACCESS_DENY &&
+			rule->origin.layer > match->origin.layer && covers(w, rule, path) > denied)
+			denied = covers(w, rule, path);
+	}
+	for (size_t i = 0; denied && i < rules->n && !shown; i++) {
+		const struct rule *rule = &rules->v[i];
+
+		shown = rule->kind == RULE_PATH && rule->access != ACCESS_DENY && !rule->pattern &&
+			covers(w, rule, path) > denied;
+	}
+	return denied && !shown;
+}
+
+/* A pattern speaks of places that its author has not seen, so it shows nothing in what a later layer
+ * denies: what it matches there is denied, too. */
+static void close_matches(struct walker *w)
+{
+	CLEANUP_FREE bool *closed = xcalloc(w->rules->n, sizeof(*closed));
+
+	for (size_t i = 0; i < w->rules->n; i++) {
+		const struct rule *rule = &w->rules->v[i];
+		CLEANUP_STRVEC struct strvec names = {0};
+		struct target target;
+
+		if (!rule->pattern || rule->access == ACCESS_DENY)
+			continue;
+		resolve(w->tree, rule->path, &target);
+		strvec_push(&names, target.path);
+		find_aliases(w->tree, target.path, &names);
+		for (size_t k = 0; k < names.n; k++)
+			closed[i] |= is_denied_later(w, rule, names.v[k]);
+		target_clear(&target);
+	}
+	for (size_t i = 0; i < w->rules->n; i++)
+		if (closed[i])
+			w->rules->v[i].access = ACCESS_DENY;
 }
 
 /* Linked worktrees */
@@ -664,10 +755,43 @@ static void note_literal(const struct walker *w, const struct rule *rule, const 
 	target_clear(&target);
 }
 
+/* Says of which patterns the command could make further names: where a policy has many, in one. */
+static void note_later(const struct walker *w, const bool *later)
+{
+	enum { MANY = 5 };
+
+	for (size_t i = 0; i < w->n_patterns; i++) {
+		const struct rule *rule = w->patterns[i].rule;
+		CLEANUP_FREE char *where = origin_text(&rule->origin);
+		size_t before = 0, all = 0;
+
+		for (size_t k = 0; k < w->n_patterns; k++) {
+			bool same = later[k] && strcmp(w->patterns[k].rule->origin.file,
+							rule->origin.file) == 0;
+
+			before += same && k < i;
+			all += same;
+		}
+		if (!later[i] || (all >= MANY && before))
+			continue;
+		if (all < MANY)
+			strvec_pushf(w->notes,
+				"not enforced: names made later that %s would match, and the"
+				" command could make some (%s)",
+				rule->path, where);
+		else
+			strvec_pushf(w->notes,
+				"not enforced: names made later that %s and %zu more patterns"
+				" would match, and the command could make some (%s)",
+				rule->path, all - 1, rule->origin.file);
+	}
+}
+
 /* Says of each pattern what it does not do. */
 static void note_patterns(const struct walker *w)
 {
 	const struct rules *rules = w->rules;
+	CLEANUP_FREE bool *later = xcalloc(w->n_patterns, sizeof(*later));
 	CLEANUP_STRVEC struct strvec paths = {0};
 	CLEANUP_FREE char **targets = xcalloc(rules->n, sizeof(*targets));
 
@@ -686,16 +810,14 @@ static void note_patterns(const struct walker *w)
 		struct pattern *pattern = &w->patterns[i];
 		CLEANUP_FREE char *where = origin_text(&pattern->rule->origin);
 
-		if (!pattern->matched)
+		if (!pattern->matched && !pattern->rule->optional)
 			strvec_pushf(
 				w->notes, "%s matches nothing (%s)", pattern->rule->path, where);
 		note_literal(w, pattern->rule, where);
-		if (pattern->rule->access != ACCESS_WRITE && can_make(pattern, rules, targets))
-			strvec_pushf(w->notes,
-				"not enforced: names made later that %s would match, and the"
-				" command could make some (%s)",
-				pattern->rule->path, where);
+		later[i] =
+			pattern->rule->access != ACCESS_WRITE && can_make(pattern, rules, targets);
 	}
+	note_later(w, later);
 }
 
 /* The whole */
@@ -704,6 +826,8 @@ static void add_pattern(struct walker *w, const struct rule *rule)
 {
 	struct pattern *pattern = &w->patterns[w->n_patterns++];
 
+	if (rule->access != ACCESS_DENY && rule->origin.layer >= w->grants)
+		w->grants = rule->origin.layer + 1;
 	pattern->rule = rule;
 	pattern->base = value_pattern_base(rule->path);
 	resolve(w->tree, pattern->base, &pattern->target);
@@ -711,7 +835,6 @@ static void add_pattern(struct walker *w, const struct rule *rule)
 		strvec_take(&pattern->parts, xstrndup(p, strcspn(p, "/")));
 		p += strcspn(p, "/");
 	}
-	w->grants |= rule->access != ACCESS_DENY;
 }
 
 /* The walk heeds the places that rules without a pattern speak of. */
@@ -771,6 +894,7 @@ int rules_make(struct rules *rules, const struct policy *policy, const struct tr
 	if (w.n_patterns)
 		rc = walk_all(&w);
 	if (rc == 0) {
+		close_matches(&w);
 		add_worktrees(&w);
 		rc = settle_all(&w);
 	}

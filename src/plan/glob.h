@@ -7,12 +7,15 @@
  *
  * All patterns are matched in one walk. It starts in the directories before their first component
  * that is a pattern (links on the way there are followed, as for any rule), follows no link from
- * there on, and looks neither into /proc and /dev nor, as long as no pattern grants anything, into
- * a directory that a pattern denies, no other rule speaks of and no bind mount of the host shows at
- * another place. The sandbox's own places ("/",
+ * there on, and looks neither into /proc and /dev nor into a directory that a pattern denies, as
+ * long as no other rule speaks of what is in it, no pattern of its layer or a later one grants
+ * anything and no bind mount of the host shows it at another place. The sandbox's own places ("/",
  * /proc, /dev, /tmp itself) are never matched. Where a directory cannot be listed, names that a
  * pattern spells out are still found, and a note says that others may be missed (in a writable place
  * places.c may make it an error).
+ *
+ * What a later layer denies, no pattern of an earlier one shows: its matches there are denied, unless
+ * a written rule between the two shows what they lie in.
  *
  * A rule for one type of object, written or a match, that leads to another is left out.
  *

@@ -789,10 +789,21 @@ static char *plain_part(const char *pattern)
 
 static bool part_matches(const char *pattern, const char *path)
 {
-	CLEANUP_FREE char *part = xstrndup(pattern + 1, part_length(pattern) - 1);
-	CLEANUP_FREE char *name = xstrndup(path + 1, part_length(path) - 1);
+	size_t n = part_length(pattern), length = part_length(path);
+	char *part, *name;
+	bool same;
 
-	return fnmatch(part, name, 0) == 0;
+	/* Nearly all are plain or a star, and there are many. */
+	if (!memchr(pattern, '\\', n) && !is_wild(pattern))
+		return n == length && memcmp(pattern, path, n) == 0;
+	if (n == 2 && pattern[1] == '*')
+		return true;
+	part = xstrndup(pattern + 1, n - 1);
+	name = xstrndup(path + 1, length - 1);
+	same = fnmatch(part, name, 0) == 0;
+	free(part);
+	free(name);
+	return same;
 }
 
 /* Whether a path matches a pattern, both from here on; `begins`: whether something below it could.
@@ -841,12 +852,40 @@ static void add_rule(struct proof *pr, const struct rule *rule, const char *path
 	pr->rules[pr->n_rules++] = copy;
 }
 
-/* A host directory on the search, its name in rules, and the patterns that lead below it. */
+/* The directory that a pattern names before it becomes one. */
+static char *plain_start(const char *pattern)
+{
+	char *start = xstrdup("");
+
+	for (; *pattern && !is_wild(pattern); pattern += part_length(pattern)) {
+		CLEANUP_FREE char *part = plain_part(pattern);
+		char *longer = xasprintf("%s%s", start, part);
+
+		free(start);
+		start = longer;
+	}
+	if (*start)
+		return start;
+	free(start);
+	return xstrdup("/");
+}
+
+/* A pattern, and the part of it that comes after the directory where the search has begun. */
+struct sought {
+	const struct rule *rule;
+	const char *rest;
+};
+
+/* A host directory on the search, its name in rules, the part of that after the directory where the
+ * search has begun, and the patterns that lead below it. */
 struct search {
-	const char *host, *name;
-	const struct rule **patterns;
+	const char *host, *name, *rest;
+	const struct sought *patterns;
 	size_t n;
 };
+
+/* Which names of a directory have to be seen: none, those of directories, all. */
+enum listing { LIST_NONE, LIST_DIRECTORIES, LIST_ALL };
 
 /* The part of a pattern that comes after n components. */
 static const char *pattern_after(const char *pattern, unsigned n)
@@ -856,31 +895,45 @@ static const char *pattern_after(const char *pattern, unsigned n)
 	return pattern;
 }
 
-static bool needs_list(const struct search *at)
+/* Whether any of a pattern's components is "**": each of them may then be that of any name. */
+static bool has_any(const char *pattern)
 {
-	for (size_t i = 0; i < at->n; i++) {
-		const char *pattern = at->patterns[i]->path;
-		const char *next = pattern_after(pattern, depth(at->name));
+	while (*pattern && !is_any(pattern))
+		pattern += part_length(pattern);
+	return *pattern;
+}
 
+static enum listing needed(const struct search *at)
+{
+	enum listing most = LIST_NONE;
+
+	for (size_t i = 0; i < at->n; i++) {
+		const char *pattern = at->patterns[i].rest;
+		const char *next = pattern_after(pattern, depth(at->rest));
+
+		if (has_any(pattern) || (*next && is_wild(next) && !*pattern_after(next, 1)))
+			return LIST_ALL;
 		if (*next && is_wild(next))
-			return true;
-		for (; *pattern; pattern += part_length(pattern))
-			if (is_any(pattern))
-				return true;
+			most = LIST_DIRECTORIES;
 	}
-	return false;
+	return most;
 }
 
 /* Names that patterns spell out. */
 static void plain_names(const struct search *at, struct strvec *names)
 {
-	for (size_t i = 0; i < at->n; i++)
-		for (const char *p = at->patterns[i]->path; *p; p += part_length(p)) {
+	for (size_t i = 0; i < at->n; i++) {
+		const char *pattern = at->patterns[i].rest;
+		bool any = has_any(pattern);
+		const char *p = any ? pattern : pattern_after(pattern, depth(at->rest));
+
+		for (; *p; p = any ? p + part_length(p) : "") {
 			CLEANUP_FREE char *plain = plain_part(p);
 
 			if (!is_wild(p) && !strvec_has(names, plain + 1))
 				strvec_push(names, plain + 1);
 		}
+	}
 }
 
 /* The mount of the host's table that a path lies in, and where in its file system. NULL: none. */
@@ -942,23 +995,36 @@ static bool has_other_name(const struct proof *pr, const char *path)
 	return false;
 }
 
-/* Whether a directory need not be searched: a pattern denies it, and nothing below can be shown. */
+/* Places that no pattern matches. */
+static bool is_own_place(const char *name)
+{
+	return tail(name, "/proc") || tail(name, "/dev") || strcmp(name, "/tmp") == 0 || !name[1];
+}
+
+/* Whether a directory need not be searched: a pattern denies it, and nothing below can be shown.
+ * Patterns of earlier layers show nothing there. */
 static bool is_closed(const struct proof *pr, const char *host, const char *name)
 {
+	unsigned layer = 0;
 	bool denied = false;
 
+	if (is_own_place(name))
+		return false;
 	for (size_t i = 0; i < pr->policy->n_rules; i++) {
 		const struct rule *rule = &pr->policy->rules[i];
 
-		if (rule->pattern && rule->access != ACCESS_DENY)
-			return false;
-		denied |= rule->pattern && rule->type != TYPE_FILE &&
-			  matches(rule->path, name, true, false);
+		if (!rule->pattern || rule->access != ACCESS_DENY || rule->type == TYPE_FILE ||
+			!matches(rule->path, name, true, false))
+			continue;
+		denied = true;
+		layer = rule->origin.layer > layer ? rule->origin.layer : layer;
 	}
 	for (size_t i = 0; denied && i < pr->policy->n_rules; i++) {
 		const struct rule *rule = &pr->policy->rules[i];
 		const char *const paths[] = {rule->path, rule->at};
 
+		if (rule->pattern && rule->access != ACCESS_DENY && rule->origin.layer >= layer)
+			return false;
 		for (size_t k = 0; !rule->pattern && k < 2; k++) {
 			CLEANUP_STRVEC struct strvec links = {0};
 			CLEANUP_FREE char *end = NULL;
@@ -986,49 +1052,50 @@ static void cut_to_closed(const struct proof *pr, char *path)
 static void keep_unseen(struct proof *pr, const struct search *at)
 {
 	for (size_t i = 0; i < at->n; i++)
-		if (at->patterns[i]->access != ACCESS_WRITE) {
+		if (at->patterns[i].rule->access != ACCESS_WRITE) {
 			GROW(pr->unseen, pr->n_unseen, pr->alloc_unseen);
 			pr->unseen[pr->n_unseen].dir = xstrdup(at->host);
-			pr->unseen[pr->n_unseen++].rule = at->patterns[i];
+			pr->unseen[pr->n_unseen++].rule = at->patterns[i].rule;
 			return;
 		}
 }
 
 static void search(struct proof *pr, const struct search *at);
 
+/* listing: that which has shown the name. */
 static void search_name(
-	struct proof *pr, const struct search *at, const char *entry_name, bool listed)
+	struct proof *pr, const struct search *at, const char *entry_name, enum listing listing)
 {
 	CLEANUP_FREE char *host = entry(at->host, entry_name, strlen(entry_name));
 	CLEANUP_FREE char *name = entry(at->name, entry_name, strlen(entry_name));
-	CLEANUP_FREE const struct rule **leading = xcalloc(at->n, sizeof(*leading));
-	struct search below = {host, name, leading, 0};
+	CLEANUP_FREE char *rest = xasprintf("%s/%s", at->rest, entry_name);
+	CLEANUP_FREE struct sought *leading = xcalloc(at->n, sizeof(*leading));
+	struct search below = {host, name, rest, leading, 0};
+	bool there = true, directory = true, leads = false;
 	struct tree_stat st;
-	bool there, directory;
-	int error;
+	int error = 0;
 
-	for (size_t i = 0; i < at->n; i++)
-		if (matches(at->patterns[i]->path, name, true, true) ||
-			matches(at->patterns[i]->path, name, true, false))
-			leading[below.n++] = at->patterns[i];
-	if (!below.n)
+	for (size_t i = 0; i < at->n && !leads; i++)
+		leads = matches(at->patterns[i].rest, rest, true, true) ||
+			matches(at->patterns[i].rest, rest, true, false);
+	if (!leads)
 		return;
-	error = tree_lstat(pr->tree, host, &st);
+	if (listing != LIST_DIRECTORIES) {
+		error = tree_lstat(pr->tree, host, &st);
+		there = !error;
+		directory = there && st.kind == TREE_DIR;
+	}
 	if (error == -EACCES)
 		keep_unseen(pr, at);
-	there = !error;
-	directory = there && st.kind == TREE_DIR;
-	if (!there && !listed)
+	if (!there && listing == LIST_NONE)
 		return;
-	below.n = 0;
 	for (size_t i = 0; i < at->n; i++) {
-		const struct rule *rule = at->patterns[i];
-		bool own = tail(name, "/proc") || tail(name, "/dev") || strcmp(name, "/tmp") == 0;
+		const struct sought *pattern = &at->patterns[i];
 
-		if (!own && matches(rule->path, name, directory, false))
-			add_rule(pr, rule, name);
-		if (directory && matches(rule->path, name, true, true))
-			leading[below.n++] = rule;
+		if (matches(pattern->rest, rest, directory, false) && !is_own_place(name))
+			add_rule(pr, pattern->rule, name);
+		if (directory && matches(pattern->rest, rest, true, true))
+			leading[below.n++] = *pattern;
 	}
 	if (below.n && !is_closed(pr, host, name))
 		search(pr, &below);
@@ -1036,50 +1103,60 @@ static void search_name(
 
 static void search(struct proof *pr, const struct search *at)
 {
-	CLEANUP_STRVEC struct strvec names = {0};
-	int error;
+	CLEANUP_STRVEC struct strvec names = {0}, plain = {0};
+	enum listing listing = needed(at);
+	int error = 0;
 
 	if (tail(at->host, "/proc") || tail(at->host, "/dev"))
 		return;
-	error = needs_list(at) ? tree_list(pr->tree, at->host, &names) : -ENOENT;
+	if (listing == LIST_DIRECTORIES)
+		error = tree_list_dirs(pr->tree, at->host, &names);
+	if (listing == LIST_ALL)
+		error = tree_list(pr->tree, at->host, &names);
+	if (listing == LIST_DIRECTORIES && !error && !tree_may_search(pr->tree, at->host))
+		error = -EACCES;
 	if (error == -EACCES)
 		keep_unseen(pr, at);
-	if (error) {
+	if (error)
 		strvec_clear(&names);
-		plain_names(at, &names);
-	}
+	if (error || listing != LIST_ALL)
+		plain_names(at, &plain);
 	for (size_t i = 0; i < names.n; i++)
-		search_name(pr, at, names.v[i], !error);
+		if (!strvec_has(&plain, names.v[i]))
+			search_name(pr, at, names.v[i], listing);
+	for (size_t i = 0; i < plain.n; i++)
+		search_name(pr, at, plain.v[i], LIST_NONE);
 }
 
-/* The directory that a pattern names before it becomes one. */
-static char *plain_start(const char *pattern)
+/* Whether a search comes to a directory from those above it; with a link on the way it begins
+ * anew. */
+static bool comes_to(const struct proof *pr, const char *host, const char *name)
 {
-	char *start = xstrdup("");
+	for (size_t n = part_length(name); name[n]; n += part_length(name + n)) {
+		CLEANUP_FREE char *above = xstrndup(name, n);
+		CLEANUP_FREE char *end = NULL;
+		CLEANUP_FREE char *straight = NULL;
+		CLEANUP_STRVEC struct strvec links = {0};
 
-	for (; *pattern && !is_wild(pattern); pattern += part_length(pattern)) {
-		CLEANUP_FREE char *part = plain_part(pattern);
-		char *longer = xasprintf("%s%s", start, part);
-
-		free(start);
-		start = longer;
+		walk(&pr->host, above, &links, &end);
+		straight = graft(end, name + n);
+		if (strcmp(straight, host) == 0 && is_closed(pr, end, above))
+			return false;
 	}
-	if (*start)
-		return start;
-	free(start);
-	return xstrdup("/");
+	return true;
 }
 
 /* Searches for all patterns that begin in the same directory as the first. */
 static void search_from(struct proof *pr, const char *start)
 {
-	CLEANUP_FREE const struct rule **patterns = xcalloc(pr->policy->n_rules, sizeof(*patterns));
+	CLEANUP_FREE struct sought *patterns = xcalloc(pr->policy->n_rules, sizeof(*patterns));
 	CLEANUP_STRVEC struct strvec links = {0};
 	CLEANUP_FREE char *host = NULL;
-	struct search at = {NULL, start, patterns, 0};
-	int error;
+	struct search at = {NULL, start, "", patterns, 0};
+	int error = walk(&pr->host, start, &links, &host);
 
-	error = walk(&pr->host, start, &links, &host);
+	if (!comes_to(pr, host, start))
+		return;
 	at.host = host;
 	for (size_t i = 0; i < pr->policy->n_rules; i++) {
 		const struct rule *rule = &pr->policy->rules[i];
@@ -1087,9 +1164,8 @@ static void search_from(struct proof *pr, const char *start)
 
 		if (!own || strcmp(own, start) != 0)
 			continue;
-		patterns[at.n++] = rule;
-		if (!error && start[1] && strcmp(start, "/tmp") != 0 &&
-			matches(rule->path, start, true, false))
+		patterns[at.n++] = (struct sought){rule, pattern_after(rule->path, depth(start))};
+		if (!error && !is_own_place(start) && matches(rule->path, start, true, false))
 			add_rule(pr, rule, start);
 	}
 	if (error == -EACCES) {
@@ -1098,6 +1174,69 @@ static void search_from(struct proof *pr, const char *start)
 	}
 	if (!error && !is_closed(pr, host, start))
 		search(pr, &at);
+}
+
+/* How many names there are in the path of what a rule leads to, and one, if that is above an object
+ * and counts there: not a grant through links. */
+static unsigned stands_over(const struct proof *pr, const struct rule *rule, const char *object)
+{
+	CLEANUP_STRVEC struct strvec links = {0};
+	CLEANUP_FREE char *end = NULL;
+	bool counts;
+
+	walk(&pr->host, rule->path, &links, &end);
+	counts = strictly_below(object, end) && (rule->access == ACCESS_DENY || !links.n);
+	return counts ? depth(end) + 1 : 0;
+}
+
+/* The greatest stands_over() of rules over an object: of those that deny in later layers than a match,
+ * or of written ones that show it. */
+static unsigned deepest_over(
+	const struct proof *pr, const struct rule *match, const char *object, bool deny)
+{
+	unsigned deepest = 0;
+
+	for (size_t i = 0; i < pr->n_rules; i++) {
+		const struct rule *rule = pr->rules[i];
+		unsigned own = 0;
+
+		if (rule->kind == RULE_PATH && (rule->access == ACCESS_DENY) == deny &&
+			(deny ? rule->origin.layer > match->origin.layer : !rule->pattern))
+			own = stands_over(pr, rule, object);
+		deepest = own > deepest ? own : deepest;
+	}
+	return deepest;
+}
+
+/* Whether a later layer denies what a match lies in, by one name of its object, and no written rule
+ * below that shows it. */
+static bool denied_later(const struct proof *pr, const struct rule *match, const char *name)
+{
+	unsigned denied = deepest_over(pr, match, name, true);
+
+	return denied && denied >= deepest_over(pr, match, name, false);
+}
+
+/* Patterns show nothing in what a later layer denies: what they match there is denied. */
+static void deny_later(struct proof *pr)
+{
+	CLEANUP_FREE bool *denied = xcalloc(pr->n_rules, sizeof(*denied));
+
+	for (size_t i = 0; i < pr->n_rules; i++) {
+		CLEANUP_STRVEC struct strvec links = {0}, names = {0};
+		CLEANUP_FREE char *object = NULL;
+
+		if (!pr->rules[i]->pattern || pr->rules[i]->access == ACCESS_DENY)
+			continue;
+		walk(&pr->host, pr->rules[i]->path, &links, &object);
+		strvec_push(&names, object);
+		other_names(pr, object, &names);
+		for (size_t k = 0; k < names.n; k++)
+			denied[i] |= denied_later(pr, pr->rules[i], names.v[k]);
+	}
+	for (size_t i = 0; i < pr->n_rules; i++)
+		if (denied[i])
+			pr->rules[i]->access = ACCESS_DENY;
 }
 
 /* Linked worktrees: own reading of git's files. The file .git of a checkout is believed only as far
@@ -1304,7 +1443,7 @@ static void repository_paths(const struct proof *pr, const char *dir, const char
 /* Adds what the repository of a linked worktree needs, where everything speaks for it. */
 static void open_repository(struct proof *pr, const struct checkout *co, const char *git_file)
 {
-	CLEANUP_STRVEC struct strvec write = {0}, read = {0}, back = {0};
+	CLEANUP_STRVEC struct strvec write = {0}, read = {0}, kept = {0};
 	size_t n = 0;
 	CLEANUP_FREE char *dir = git_directory(pr, git_file, &n);
 	CLEANUP_FREE char *common = dir ? xstrndup(dir, n) : NULL;
@@ -1312,10 +1451,12 @@ static void open_repository(struct proof *pr, const struct checkout *co, const c
 	if (!dir || !is_confirmed(pr, dir, common, git_file))
 		return;
 	repository_paths(pr, dir, common, &write, &read);
-	strvec_push(&back, read.v[0]);
-	other_names(pr, read.v[0], &back);
-	for (size_t i = 0; i < back.n; i++)
-		if (may_change(pr, co, back.v[i]))
+	for (size_t i = 0; i < read.n; i++) {
+		strvec_push(&kept, read.v[i]);
+		other_names(pr, read.v[i], &kept);
+	}
+	for (size_t i = 0; i < kept.n; i++)
+		if (may_change(pr, co, kept.v[i]))
 			return;
 	for (size_t i = 0; i < write.n; i++)
 		if (is_kept(pr, co, write.v[i], ACCESS_WRITE))
@@ -1442,6 +1583,7 @@ static void make_rules(struct proof *pr)
 	}
 	for (size_t i = 0; i < starts.n; i++)
 		search_from(pr, starts.v[i]);
+	deny_later(pr);
 	add_worktrees(pr);
 	drop_replaced(pr);
 }

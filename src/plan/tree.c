@@ -27,7 +27,8 @@ struct answer {
 	enum { UNASKED, USABLE, NOT_USABLE } use;
 	bool listed;
 	int list_error;
-	struct strvec names; /* its entries, once it was listed */
+	struct strvec names;       /* its entries, once it was listed */
+	struct strvec directories; /* those of them that are */
 };
 
 struct live {
@@ -195,7 +196,7 @@ static int live_readlink(const struct tree *tree, const char *path, char **targe
 	return 0;
 }
 
-typedef void entry_fn(void *data, int dir, const char *name);
+typedef void entry_fn(void *data, int dir, const struct dirent *entry);
 
 static int each_entry(const struct tree *tree, const char *path, entry_fn *handle, void *data)
 {
@@ -213,29 +214,47 @@ static int each_entry(const struct tree *tree, const char *path, entry_fn *handl
 	}
 	while (errno = 0, entry = readdir(dir))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			handle(data, fd, entry->d_name);
+			handle(data, fd, entry);
 	fd = errno;
 	closedir(dir);
 	return -fd;
 }
 
-static void push_name(void *names, int dir, const char *name)
+/* Whether an entry is a directory: what is mounted on one is, too, but not every file system says it
+ * of its entries. */
+static bool is_directory(int dir, const struct dirent *entry)
 {
-	(void)dir;
-	strvec_push(names, name);
+	struct stat st;
+
+	if (entry->d_type != DT_UNKNOWN)
+		return entry->d_type == DT_DIR;
+	return fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
+	       S_ISDIR(st.st_mode);
 }
 
-static int live_list(const struct tree *tree, const char *path, struct strvec *names)
+static void keep_entry(void *data, int dir, const struct dirent *entry)
+{
+	struct answer *answer = data;
+
+	strvec_push(&answer->names, entry->d_name);
+	if (is_directory(dir, entry))
+		strvec_push(&answer->directories, entry->d_name);
+}
+
+static int live_list(
+	const struct tree *tree, const char *path, bool directories, struct strvec *names)
 {
 	struct answer *answer = answer_of(tree, path);
+	const struct strvec *known = directories ? &answer->directories : &answer->names;
 
 	if (!answer->listed) {
 		answer->listed = true;
-		answer->list_error = each_entry(tree, path, push_name, &answer->names);
+		answer->list_error = each_entry(tree, path, keep_entry, answer);
 		strvec_sort(&answer->names);
+		strvec_sort(&answer->directories);
 	}
-	for (size_t i = 0; i < answer->names.n; i++)
-		strvec_push(names, answer->names.v[i]);
+	for (size_t i = 0; i < known->n; i++)
+		strvec_push(names, known->v[i]);
 	return answer->list_error;
 }
 
@@ -250,15 +269,15 @@ struct scan {
 };
 
 /* readdir's own word is not taken for the kind: it does not know of mounts. */
-static void scan_entry(void *data, int dir, const char *name)
+static void scan_entry(void *data, int dir, const struct dirent *entry)
 {
 	struct scan *scan = data;
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
+	if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
 		return;
 	GROW(scan->entries, scan->n, scan->alloc);
-	scan->entries[scan->n++] = (struct entry_kind){xstrdup(name), kind_of(st.st_mode)};
+	scan->entries[scan->n++] = (struct entry_kind){xstrdup(entry->d_name), kind_of(st.st_mode)};
 }
 
 /* What is told may ask the tree again, so it is told once the directory is done with. */
@@ -516,6 +535,7 @@ static void free_answer(void *answer)
 {
 	free(((struct answer *)answer)->path);
 	strvec_clear(&((struct answer *)answer)->names);
+	strvec_clear(&((struct answer *)answer)->directories);
 	free(answer);
 }
 

@@ -57,9 +57,10 @@ struct tree_ops {
 	int (*lstat)(const struct tree *tree, const char *path, struct tree_stat *out);
 	/* The text of a link, to be freed by the caller. 0 or -errno (-EINVAL: not a link). */
 	int (*readlink)(const struct tree *tree, const char *path, char **target);
-	/* Appends the entries of a directory, sorted by byte value, without "." and "..". 0 or
-	 * -errno. */
-	int (*list)(const struct tree *tree, const char *path, struct strvec *names);
+	/* Appends the entries of a directory, sorted by byte value, without "." and "..", or those
+	 * that are directories (no links) alone. 0 or -errno. */
+	int (*list)(const struct tree *tree, const char *path, bool directories,
+		struct strvec *names);
 	/* Reads up to size bytes from the start of a regular file. The count or -errno. */
 	ssize_t (*head)(const struct tree *tree, const char *path, void *buf, size_t size);
 	/* Whether the caller may do what mode says with the object itself, W_OK and X_OK of
@@ -96,7 +97,12 @@ static inline int tree_readlink(const struct tree *t, const char *path, char **t
 
 static inline int tree_list(const struct tree *t, const char *path, struct strvec *names)
 {
-	return t->ops->list(t, path, names);
+	return t->ops->list(t, path, false, names);
+}
+
+static inline int tree_list_dirs(const struct tree *t, const char *path, struct strvec *names)
+{
+	return t->ops->list(t, path, true, names);
 }
 
 static inline ssize_t tree_head(const struct tree *t, const char *path, void *buf, size_t size)

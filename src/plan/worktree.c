@@ -243,14 +243,14 @@ static char *forbidden(const struct finder *f, const char *path, enum access acc
 	return why;
 }
 
-/* Why the way back, by any of its names, may be what a command has written. */
-static char *forgeable(const struct finder *f, const char *dir)
+/* Why what has to stay as it is, by any of its names, may be what a command has written. */
+static char *forgeable(const struct finder *f, const char *path)
 {
 	CLEANUP_STRVEC struct strvec names = {0};
 	char *why = NULL;
 
-	strvec_take(&names, path_join(dir, "gitdir"));
-	find_aliases(f->tree, names.v[0], &names);
+	strvec_push(&names, path);
+	find_aliases(f->tree, path, &names);
 	for (size_t i = 0; !why && i < names.n; i++)
 		why = writable(f, names.v[i]);
 	return why;
@@ -275,10 +275,13 @@ static void list_paths(
 		strvec_take(&out->read, path_join(repository->dir, kept[i]));
 }
 
-static char *forbidden_any(const struct finder *f, const struct worktree *worktree)
+/* What other rules have against what is to be opened. */
+static char *contradicted(const struct finder *f, const struct worktree *worktree)
 {
 	char *why = NULL;
 
+	for (size_t i = 0; !why && i < worktree->read.n; i++)
+		why = forgeable(f, worktree->read.v[i]);
 	for (size_t i = 0; !why && i < worktree->write.n; i++)
 		why = forbidden(f, worktree->write.v[i], ACCESS_WRITE);
 	for (size_t i = 0; !why && i < worktree->read.n; i++)
@@ -301,11 +304,9 @@ static char *open_repository(const struct finder *f, const struct target *git_fi
 		why = wrong_way_back(f->tree, repository->dir, git_file->path);
 	if (!why)
 		why = wrong_common(f->tree, repository);
-	if (!why)
-		why = forgeable(f, repository->dir);
 	if (!why) {
 		list_paths(f->tree, repository, out);
-		why = forbidden_any(f, out);
+		why = contradicted(f, out);
 	}
 	return why;
 }

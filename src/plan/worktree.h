@@ -23,8 +23,8 @@ struct worktree {
 
 /* Fills out, which the caller ends with worktree_clear: nothing where there is no .git or it is a
  * directory; where it is a file, that file to be read; where it is a linked worktree's and none of
- * rules (all without `worktree`, matches included) writes to the way back or closes any of the
- * paths, these too. A note says why a linked worktree's repository is not opened. */
+ * rules (all without `worktree`, matches included) writes to what is to be read, as the way back is,
+ * or closes any of the paths, these too. A note says why a linked worktree's repository is not opened. */
 void worktree_find(struct worktree *out, const struct rule *rule, const struct rules *rules,
 	const struct policy *policy, const struct tree *tree, struct strvec *notes);
 void worktree_clear(struct worktree *worktree);

@@ -134,7 +134,8 @@ static int fake_readlink(const struct tree *tree, const char *path, char **targe
 	return 0;
 }
 
-static int fake_list(const struct tree *tree, const char *path, struct strvec *names)
+static int fake_list(
+	const struct tree *tree, const char *path, bool directories, struct strvec *names)
 {
 	const struct fake *fake = (const struct fake *)tree;
 	int error = 0;
@@ -149,7 +150,8 @@ static int fake_list(const struct tree *tree, const char *path, struct strvec *n
 	for (size_t i = 0; i < fake->n; i++) {
 		CLEANUP_FREE char *parent = path_parent(fake->entries[i].path);
 
-		if (strcmp(parent, e->path) == 0 && strcmp(fake->entries[i].path, "/") != 0)
+		if (strcmp(parent, e->path) == 0 && strcmp(fake->entries[i].path, "/") != 0 &&
+			(!directories || fake->entries[i].st.kind == TREE_DIR))
 			strvec_push(names, path_base(fake->entries[i].path));
 	}
 	strvec_sort(names);
@@ -219,7 +221,7 @@ static bool fake_usable(const struct tree *tree, const char *path)
 static int fake_scan(const struct tree *tree, const char *path, tree_found *found, void *data)
 {
 	CLEANUP_STRVEC struct strvec names = {0};
-	int error = fake_list(tree, path, &names);
+	int error = fake_list(tree, path, false, &names);
 
 	for (size_t i = 0; i < names.n; i++) {
 		CLEANUP_FREE char *entry = path_join(path, names.v[i]);

@@ -72,11 +72,14 @@ static const char tree_text[] =
 	"d /srv/[p]/a/b/c\nd /srv/[p]/.hidden\nf /srv/[p]/.env\nf /srv/[p]/a/.env\n"
 	"f /srv/[p]/a/b/.env\nf /srv/[p]/a/b/c/.env.local\nf /srv/[p]/x.key\nf /srv/[p]/*star\n"
 	"f /srv/[p]/back\\134slash\nf /srv/[p]/bad\\377\nf /srv/[p]/new\\012line\n"
-	"l /srv/[p]/link -> a\nf /srv/p/x.key\nf /srv/p/.env\nl /ws -> /srv/[p]/a\n"
+	"a /mnt/a -> /srv/[p]/a\nl /srv/[p]/link -> a\nf /srv/p/x.key\nf /srv/p/.env\nl /ws -> "
+	"/srv/[p]/a\n"
 	"d /var/shut 0111 1 1\nf /var/shut/state\nf /var/shut/other\nf /var/open/state\n! "
 	"/opt/dead\n"
 	"d /proc/1\nf /proc/1/environ\nd /dev\nd /tmp\nd /home/u/.config/sbx\n"
 	"f /srv/mod/m/.env\nd /srv/mod/m/pub\nf /srv/mod/m/pub/.env\nl /srv/mod/in -> m/pub\n";
+
+#define LATER(name) "{\"path\": \"./a/" name "*\", \"optional\": true}"
 
 static const struct row rows[] = {
 	{"a star, within the working directory alone, whose name has brackets",
@@ -189,6 +192,45 @@ static const struct row rows[] = {
 	{"and takes the place of a readable one",
 		"\"read\": [\"/srv/[pm]*\"], \"tmpfs\": [{\"at\": \"/srv/p\"}]",
 		"read /srv/mod\nwrite /srv/p\n"},
+	/* What a later layer denies. */
+	{"a pattern shows nothing in what a later layer denies",
+		"\"read\": [{\"path\": \"./*/.env\", \"name\": \"1\"}], \"write\": [{\"path\": "
+		"\"/srv/m?d/m\", \"name\": \"1\"}],"
+		"\"deny\": [{\"path\": \"./a\", \"name\": \"2\"}, {\"path\": \"/srv/mo?\", "
+		"\"name\": \"2\"}]",
+		"deny /srv/[p]/a\ndeny /srv/[p]/a/.env\ndeny /srv/mod\n"
+		"note: /srv/m?d/m matches nothing (p: /filesystem/write/0)\n"},
+	{"be it by another name",
+		"\"read\": [{\"path\": \"./*/.env\", \"name\": \"1\"}],"
+		"\"deny\": [{\"path\": \"/ws\", \"name\": \"2\"}]",
+		"deny /srv/[p]/a/.env\ndeny /ws\n"},
+	{"or by another that the host gives it",
+		"\"read\": [{\"path\": \"./*/.env\", \"name\": \"1\"}],"
+		"\"deny\": [{\"path\": \"/mnt/a\", \"name\": \"2\"}]",
+		"deny /mnt/a\ndeny /srv/[p]/a/.env\n"},
+	{"but in what its own denies",
+		"\"read\": [{\"path\": \"./*/.env\", \"name\": \"1\"}],"
+		"\"deny\": [{\"path\": \"./a\", \"name\": \"1\"}]",
+		"deny /srv/[p]/a\nread /srv/[p]/a/.env\n"},
+	{"and in what a written rule shows there",
+		"\"read\": [{\"path\": \"./**/.env\", \"name\": \"1\"}, {\"path\": \"./a/b\", "
+		"\"name\": \"2\"}],"
+		"\"deny\": [{\"path\": \"./a\", \"name\": \"2\"}]",
+		"deny /srv/[p]/a\ndeny /srv/[p]/a/.env\nread /srv/[p]/.env\nread /srv/[p]/a/b\n"
+		"read /srv/[p]/a/b/.env\n"},
+	{"not through a link",
+		"\"read\": [{\"path\": \"./**/.env\", \"name\": \"1\"}, {\"path\": \"/ws/b\", "
+		"\"name\": \"2\"}],"
+		"\"deny\": [{\"path\": \"./a\", \"name\": \"2\"}]",
+		"deny /srv/[p]/a\ndeny /srv/[p]/a/.env\ndeny /srv/[p]/a/b/.env\nread "
+		"/srv/[p]/.env\n"
+		"read /ws/b\n"},
+	{"and keeps no directory open that it denies",
+		"\"read\": [{\"path\": \"/srv/*/x.key\", \"name\": \"1\"}],"
+		"\"deny\": [{\"path\": \"/srv/m?d\", \"name\": \"2\"}, {\"path\": "
+		"\"/srv/**/pub/.env\", \"name\": \"2\"}]",
+		"deny /srv/mod\nread /srv/[p]/x.key\nread /srv/p/x.key\n"
+		"note: /srv/**/pub/.env matches nothing (p: /filesystem/deny/1)\n"},
 	/* Final rules. */
 	{"a later layer may lower a final match, which stays final",
 		"\"read\": [{\"path\": \"./x*\", \"final\": true, \"name\": \"1\"}],"
@@ -241,6 +283,14 @@ static const struct row rows[] = {
 		"read /srv/p/.env\nwrite /srv/p\n"
 		"note: not enforced: names made later that /srv/p/.e* would match, and the"
 		" command could make some (p: /filesystem/read/0)\n"},
+	{"many patterns are said in one note, and nothing of optional ones that match nothing",
+		"\"deny\": [\"./b/*\", " LATER("a") ", " LATER("b") ", " LATER("c") ", " LATER(
+			"d") ", " LATER("e") "], \"write\": [\"./a\"]",
+		"deny /srv/[p]/a/b\nwrite /srv/[p]/a\nnote: /srv/\\[p\\]/b/* matches nothing (p: "
+		"/filesystem/deny/0)\n"
+		"note: not enforced: names made later that /srv/\\[p\\]/a/a* and 4 more patterns "
+		"would match,"
+		" and the command could make some (p)\n"},
 	{"and not where it cannot lead",
 		"\"deny\": [\"/srv/p/.e*\", \"/srv/*/a/?env\"],"
 		"\"write\": [\"/srv/p/sub\", \"/srv/\\\\[p]/a/b\"]",
@@ -268,24 +318,53 @@ static int endless_lstat(const struct tree *tree, const char *path, struct tree_
 	return 0;
 }
 
-static int endless_list(const struct tree *tree, const char *path, struct strvec *names)
+static int endless_list(
+	const struct tree *tree, const char *path, bool directories, struct strvec *names)
 {
 	(void)tree;
 	(void)path;
 	for (unsigned i = 0; i < 200; i++)
 		strvec_pushf(names, "%03u", i);
-	strvec_push(names, "file");
+	if (!directories)
+		strvec_push(names, "file");
+	return 0;
+}
+
+static const struct tree_mount *no_mounts(const struct tree *tree, size_t *n)
+{
+	(void)tree;
+	*n = 0;
+	return NULL;
+}
+
+/* A tree whose directories hold one directory and more files than can be looked at. */
+static int crowded_list(
+	const struct tree *tree, const char *path, bool directories, struct strvec *names)
+{
+	(void)tree;
+	(void)path;
+	strvec_push(names, "d");
+	for (unsigned i = 0; !directories && i < GLOB_MAX_ENTRIES; i++)
+		strvec_pushf(names, "file%u", i);
 	return 0;
 }
 
 static void test_limits(void)
 {
-	static const struct tree_ops ops = {.lstat = endless_lstat, .list = endless_list};
+	static const struct tree_ops ops = {
+		.lstat = endless_lstat, .list = endless_list, .mounts = no_mounts};
+	static const struct tree_ops crowded_ops = {
+		.lstat = endless_lstat, .list = crowded_list, .mounts = no_mounts};
+	const struct tree crowded = {.ops = &crowded_ops};
 	const struct tree tree = {.ops = &ops};
 	CLEANUP_FREE char *entries = outcome("\"deny\": [\"/srv/**/nothing\"]", &tree);
 	CLEANUP_FREE char *matches = outcome("\"deny\": [\"/srv/*/*/*\"]", &tree);
 	CLEANUP_FREE char *bounded =
 		outcome("\"deny\": [\"/srv/007/*/file\", \"/srv/*/n\"]", &tree);
+	CLEANUP_FREE char *below = outcome(
+		"\"deny\": [\"/srv/*/*/.git/file\", \"/srv/*/.git/file\", \"/srv/*/*/file/**\"]",
+		&crowded);
+	CLEANUP_FREE char *here = outcome("\"deny\": [\"/srv/*/*/*\"]", &crowded);
 
 	ok(strstr(entries, "/srv/**/nothing: more than 200000 names would have to be looked at; the"
 			   " walk had reached /srv/000/000") != NULL &&
@@ -299,6 +378,9 @@ static void test_limits(void)
 	ok(strstr(bounded, "deny /srv/007/199/file\n") != NULL &&
 			strstr(bounded, "deny /srv/199/n\n") != NULL,
 		"names that are spelled out cost nothing");
+	ok(strstr(below, "deny /srv/d/d/.git/file\n") && strstr(below, "deny /srv/d/d/file\n"),
+		"nor do files where a pattern goes on below");
+	ok(strstr(here, "more than 200000 names"), "but where it ends");
 }
 
 static void test_base(void)

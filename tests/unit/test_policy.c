@@ -1536,8 +1536,15 @@ static void test_builtin_promises(void)
 			strstr(work, "path read path=/home/u/src/p/.git/hooks") &&
 			strstr(work, "path deny path=/home/u/.ssh"),
 		"workspace");
-	ok(!strstr(work, "path=/home/u/src/p/.git ") && !strstr(work, "/.git/index"),
-		"workspace leaves the rest of .git writable");
+	ok(!strstr(work, "path read path=/home/u/src/p/.git ") && !strstr(work, "/.git/index") &&
+			strstr(work, "path write path=/home/u/src/p/.git name=git-worktree"),
+		"workspace leaves the rest of .git writable, and what a worktree needs");
+	ok(strstr(work, "path=/home/u/src/p/*/.git/hooks name=git-hooks") &&
+			strstr(work, "path=/home/u/src/p/*/*/.git/config name=git-config") &&
+			strstr(work, "path=/home/u/src/p/*/*/.git name=git-files why=") &&
+			strstr(work,
+				"path=/home/u/src/p/.git/worktrees/*/gitdir name=git-worktrees"),
+		"workspace protects repositories in it");
 	ok(strstr(strict, "root deny") && strstr(strict, "env none\n") &&
 			strstr(strict, "cwd /\n") && strstr(strict, "wall ") &&
 			!strstr(strict, "write path"),

@@ -78,6 +78,7 @@ static char *describe(const struct tree *tree, const char *path)
 {
 	CLEANUP_FREE char *target = NULL;
 	CLEANUP_STRVEC struct strvec names = {0};
+	CLEANUP_STRVEC struct strvec directories = {0};
 	CLEANUP_STRVEC struct strvec entries = {0};
 	char head[64] = "";
 	struct tree_stat st;
@@ -95,6 +96,9 @@ static char *describe(const struct tree *tree, const char *path)
 	fprintf(out, "list %d", tree_list(tree, path, &names));
 	for (size_t i = 0; i < names.n; i++)
 		fprintf(out, " %s", names.v[i]);
+	fprintf(out, "\ndirectories %d", tree_list_dirs(tree, path, &directories));
+	for (size_t i = 0; i < directories.n; i++)
+		fprintf(out, " %s", directories.v[i]);
 	fprintf(out, "\nsearch %d", tree_may_search(tree, path));
 	fprintf(out, "\nscan %d", tree_scan(tree, path, print_entry, &entries));
 	strvec_sort(&entries);

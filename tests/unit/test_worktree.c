@@ -150,6 +150,10 @@ static const struct row rows[] = {
 		"\"root\": \"read\", \"write\": [" WORKTREE ", \"/srv/main/.git/w*\"]",
 		"write /srv/main/.git/worktrees\n" HELD NOT DIR
 		"/gitdir can be written by the command (p: /filesystem/write/1)\n"},
+	{"or what else must stay as it is", NULL, "",
+		"\"root\": \"read\", \"write\": [" WORKTREE ", \"" DIR "/modules\"]",
+		HELD "write " DIR "/modules\n" NOT DIR "/modules can be written by the command"
+		     " (p: /filesystem/write/1)\n"},
 	{"by a mount", NULL, "",
 		"\"root\": \"read\", \"write\": [" WORKTREE
 		"], \"mounts\": [{\"at\": \"/srv/other\","
