@@ -3,9 +3,10 @@
 use strict;
 use warnings;
 use FindBin;
+use JSON::PP;
 use Test::More;
 BEGIN { require "$FindBin::Bin/lib.pl" }
-our ($top, $EXEC);
+our ($top, $PLAN, $EXEC);
 
 sub project {
 	my ($who) = @_;
@@ -73,6 +74,67 @@ sub nothing_left {
 	}
 }
 
+# Repositories in the workspace, down to two levels, a submodule and linked worktrees among them: git works in them, and
+# what it would run stays as it is.
+sub nested {
+	my ($who) = @_;
+	return plan skip_all => 'no git' if !which('git');
+	my $dir = "$who->{home}/nested";
+	put($who, "$dir/.keep", '');
+	my $made = run($who, ['sh', '-ec', 'exec >/dev/null 2>&1; git init -q sub; git -C sub commit -q --allow-empty -m 0
+		git init -q .; git commit -q --allow-empty -m 0; git -c protocol.file.allow=always submodule add -q ./sub mod
+		git worktree add -q -b in third/wt; git worktree add -q -b out ../outside; git init -q third/lib; git init -q a/b/deep
+		git init -q vault; mkdir -p sub/.git/modules/x third/lib/.git/info; touch third/lib/.git/info/attributes third/lib/.git/commondir'],
+		cwd => $dir, env => {map { ("GIT_${_}_NAME" => 'a', "GIT_${_}_EMAIL" => 'a@b') } qw(AUTHOR COMMITTER)});
+	is($made->{code}, 0, "$who->{name}: repositories in a repository");
+	unlink "$dir/third/lib/.git/commondir"; # git would not work there
+	my ($own, $worktrees) = ("$dir/.git", "$dir/.git/worktrees");
+	my @rows = ([create => "$own/hooks/x", 'EROFS', 'no hook is made in the repository itself'],
+		(map { ([create => "$dir/$_/.git/hooks/x", 'EROFS', "nor in $_"], [write => "$dir/$_/.git/config", 'EROFS', "nor $_ configured"],
+			[rename => "$dir/$_/.git", 'EBUSY', "nor the repository of $_ replaced"],
+			[create => "$dir/$_/.git/objects/x", 'ok', "but objects are made in $_"]) } qw(sub third/lib)),
+		[create => "$dir/sub/.git/modules/x/hooks", 'EROFS', 'nor a hook of a submodule in a module'],
+		[write => "$dir/third/lib/.git/info/attributes", 'EROFS', 'attributes are not written to'],
+		[write => "$dir/mod/.git", 'EROFS', 'the .git of a submodule is not written to'],
+		[rename => "$dir/mod/.git", 'EBUSY', 'nor replaced'],
+		[write => "$own/modules/mod/config", 'EROFS', 'the submodule is not configured'],
+		[write => "$dir/third/wt/.git", 'EROFS', 'the .git of a worktree in it is not written to'],
+		(map { [write => "$worktrees/$_/gitdir", 'EROFS', "nor the way back to the worktree $_"],
+			[rename => "$worktrees/$_/commondir", 'EBUSY', "nor what worktree $_ shares moved"] } qw(wt outside)),
+		[rename => "$worktrees/outside", 'EBUSY', 'nor the directory of a worktree'],
+		[write => "$dir/a/b/deep/.git/config", 'ok', '(three levels down nothing is protected)'],
+		[create => "$dir/vault/.git/x", 'EACCES', 'what a rule denies is hidden'],
+		[read => "$dir/vault/.git/config", 'EACCES', 'with all the protected names in it']);
+	my $got = run($who, [$EXEC, '-p', 'workspace', '--deny', './vault', '--', 'perl', '-e', look_program(), map { @$_[0, 1] } @rows],
+		cwd => $dir);
+	my @got = split /\n/, $got->{out};
+	is($got[$_] // $got->{err}, $rows[$_][2], "$who->{name}: $rows[$_][3]") for 0 .. $#rows;
+	my $commits = 'for d in . sub third/lib third/wt; do (cd $d && echo x >y && git add y && git commit -qm 1 && echo $d); done 2>&1';
+	my @git = map { ('--env', "GIT_${_}_NAME=a", '--env', "GIT_${_}_EMAIL=a\@b") } qw(AUTHOR COMMITTER);
+	is(inside($who, [qw(-p workspace), @git], $commits, cwd => $dir), ".\nsub\nthird/lib\nthird/wt\n", "$who->{name}: git commits in each");
+	my $off = put($who, "$who->{home}/off.json",
+		'{"sbx": 1, "extends": ["workspace"], "off": ["git-hooks", "git-config", "git-modules", "git-files", "git-worktrees", "git-worktree"]}');
+	@rows = ([create => "$own/hooks/x", 'ok', 'each can be switched off: hooks'], [create => "$dir/sub/.git/hooks/x", 'ok', 'all hooks'],
+		[write => "$dir/third/lib/.git/config", 'ok', 'configuration'], [write => "$dir/mod/.git", 'ok', '.git files'],
+		[write => "$own/modules/mod/config", 'ok', 'modules'], [write => "$worktrees/outside/gitdir", 'ok', 'worktrees']);
+	$got = run($who, [$EXEC, '-p', $off, '--', 'perl', '-e', look_program(), map { @$_[0, 1] } @rows], cwd => $dir);
+	@got = split /\n/, $got->{out};
+	is($got[$_] // $got->{err}, $rows[$_][2], "$who->{name}: $rows[$_][3]") for 0 .. $#rows;
+}
+
+# What no pattern matches is nothing to speak of, and names that are made later take one note.
+sub quiet {
+	my ($who) = @_;
+	my $dir = "$who->{home}/quiet";
+	put($who, "$dir/a/b/c", '');
+	my @notes = @{JSON::PP->new->decode(run($who, [$PLAN, qw(-p workspace --json)], cwd => $dir)->{out})->{notes}};
+	is(scalar(grep { /matches nothing/ } @notes), 0, "$who->{name}: no note on patterns that match nothing") or diag(@notes);
+	is(scalar(grep { /names made later/ } @notes), 1, "$who->{name}: one on names that are made later") or diag(@notes);
+	my $made = run($who, [$EXEC, qw(-p workspace -- sh -c), 'mkdir -p new/.git/hooks a/b/.git/hooks && touch new/.git/hooks/x && echo made'],
+		cwd => $dir);
+	is($made->{out}, "made\n", "$who->{name}: which is true");
+}
+
 # The policy of the next run is not written by this one, also where it lies in the workspace.
 sub own_policy {
 	my ($who) = @_;
@@ -105,6 +167,8 @@ for my $who (callers()) {
 	subtest "$who->{name}: protected" => sub { protected($who, $project) };
 	subtest "$who->{name}: writable" => sub { writable($who, $project) };
 	subtest "$who->{name}: nothing left" => sub { nothing_left($who) };
+	subtest "$who->{name}: nested" => sub { nested($who) };
+	subtest "$who->{name}: quiet" => sub { quiet($who) };
 	subtest "$who->{name}: own policy" => sub { own_policy($who) };
 	subtest "$who->{name}: refused" => sub { refused($who) };
 }
