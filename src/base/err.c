@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Too long a text, with a long path in it, loses its middle: what was wanted and what happened
@@ -15,13 +16,10 @@ static void fill(char *out, size_t size, const char *fmt, va_list ap)
 	CLEANUP_FREE char *text = xvasprintf(fmt, ap);
 	size_t len = strlen(text), half = size / 2;
 
-	if (len < size) {
+	if (len < size)
 		memcpy(out, text, len + 1);
-		return;
-	}
-	memcpy(out, text, half);
-	memcpy(out + half, "...", 3);
-	memcpy(out + half + 3, text + len - (size - half - 4), size - half - 3);
+	else
+		snprintf(out, size, "%.*s...%s", (int)half, text, text + len - (size - half - 4));
 }
 
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
