@@ -127,7 +127,8 @@ check-env-quick: all $(HELPER_BIN) ## only the hosts: what takes seconds
 # What lint finds is an error. One object or stamp a file, so that only what changed is looked at again, by -j.
 ANALYZED := $(patsubst src/%.c,$(BUILD)/analyze/%.o,$(filter src/%,$(C_SRC)))
 TIDIED := $(patsubst %.c,$(BUILD)/tidy/%,$(filter src/%,$(C_SRC)))
-SHELLS = $(sort .ci/run contrib/setup contrib/apt-source $(shell grep -lsE '^#!.*[/ ](ba)?sh$$' contrib/* contrib/*/* tests/*/* .ci/*))
+SHELLS = $(sort .ci/run contrib/setup contrib/apt-source $(shell grep -lsE '^#!.*[/ ](ba)?sh$$' \
+	$(filter-out %.t %.pl,$(wildcard contrib/* contrib/*/* tests/*/* .ci/*))))
 
 # varFuncNullUB: NULL is a pointer in C wherever Linux is.
 lint: lint-c lint-text ## analyzers and style: gcc, clang, cppcheck, shellcheck, mandoc, perl
