@@ -5,7 +5,7 @@ use warnings;
 use FindBin;
 use Test::More;
 BEGIN { require "$FindBin::Bin/lib.pl" }
-our ($top, $user);
+our $top;
 
 sub without { return ('setpriv', "--bounding-set=$_[0]", "--inh-caps=$_[0]") }
 attempt('without cap_setfcap', 'root', without('-setfcap'));
@@ -14,8 +14,8 @@ attempt('without cap_setuid and cap_setgid', 'root', without('-setuid,-setgid'))
 attempt('without cap_net_admin', 'root', without('-net_admin'));
 attempt('without any capability', 'root', without('-all'));
 attempt('without any capability but cap_setfcap', 'root', without('-all,+setfcap'));
-attempt('with an ambient capability', 'user', 'setpriv', '--inh-caps=+net_admin', '--reuid', $user->{uid}, '--regid', $user->{gid}, '--clear-groups',
-	'--ambient-caps=+net_admin', 'env', "HOME=$user->{home}");
+my ($setpriv, @user) = as_user();
+attempt('with an ambient capability', 'user', $setpriv, '--inh-caps=+net_admin', '--ambient-caps=+net_admin', @user);
 attempt('with no_new_privs', 'root', 'setpriv', '--nnp');
 attempt('with no_new_privs', 'user', 'setpriv', '--nnp', as_user());
 

@@ -9,7 +9,7 @@ BEGIN { require "$FindBin::Bin/lib.pl" }
 my $refuse = placed("$ENV{SBX_BUILD}/tests/hostile/refuse");
 
 for my $call (qw(namespaces namespaces=EACCES namespaces=ENOSYS namespaces=kill mount mount=ENOSYS mount=kill umount2 pivot_root
-	sethostname ptrace openat2=ENOSYS seccomp)) {
+	sethostname ptrace openat2=ENOSYS seccomp keyctl keyctl=ENOSYS keyctl=EACCES)) {
 	my ($name, $action) = split /=/, $call;
 	my $title = "a filter: $name: " . ($action // 'EPERM');
 	attempt($title, 'root', $refuse, $call);

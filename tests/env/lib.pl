@@ -68,11 +68,23 @@ sub needed {
 	for my $program (@_) { which($program) or plan(skip_all => "$program is not installed") }
 }
 
+# Where a user's answers of the probe are kept.
+sub runtime {
+	my ($uid) = @_;
+	my $dir = "$top/runtime.$uid";
+	if (!-d $dir) {
+		mkdir $dir, 0700 or die;
+		chown $uid, -1, $dir;
+	}
+	return $dir;
+}
+
 # Words that go before a command: run as the ordinary user (by another number, when given); run after lines of shell; the same in a mount namespace of its
 # own; there with a process namespace too, for what would stay behind; and in a user namespace that has all ids.
 sub as_user {
 	my ($uid) = (@_, $user->{uid});
-	return ('setpriv', '--reuid', $uid, '--regid', $user->{gid}, '--clear-groups', 'env', "HOME=$user->{home}");
+	return ('setpriv', '--reuid', $uid, '--regid', $user->{gid}, '--clear-groups', 'env', "HOME=$user->{home}",
+		'XDG_RUNTIME_DIR=' . runtime($uid));
 }
 sub after { return ('sh', '-ec', "$_[0]\nexec \"\$@\"", 'sh') }
 sub mounts { return ('unshare', '-m', '--propagation', 'private', after($_[0])) }
@@ -146,7 +158,11 @@ END
 sub attempt {
 	my ($name, $as, @in) = @_;
 	my $home = ($as eq 'user' ? $user : $root)->{home};
-	my $in = sub { run($root, [@in, @_], cwd => "$home/project") };
+	my $in = sub {
+		# None of another environment's answers.
+		system "rm -rf $top/runtime.*/sbx";
+		run($root, [@in, @_], cwd => "$home/project", env => {XDG_RUNTIME_DIR => runtime(0)});
+	};
 	judge(row($name, $as), sub { $in->(words($place, @_)) }, sub { $in->('true') });
 }
 

@@ -117,6 +117,7 @@ elif ! has cgroup=none; then
 fi
 stty -F /dev/ttyS1 raw -echo
 attempt() {
+	rm -rf /tmp/sbx-*
 	"$@" >/run/out 2>/run/err
 	echo "@@run $?"
 	sed s/^/o:/ /run/out

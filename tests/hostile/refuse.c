@@ -25,7 +25,7 @@ static const struct {
 	unsigned value;
 } calls[] = {{"sethostname", SYS_sethostname}, {"ptrace", SYS_ptrace}, {"openat2", SYS_openat2},
 	{"mount", SYS_mount}, {"umount2", SYS_umount2}, {"pivot_root", SYS_pivot_root},
-	{"seccomp", SYS_seccomp}, {"namespaces", SYS_unshare}},
+	{"seccomp", SYS_seccomp}, {"keyctl", SYS_keyctl}, {"namespaces", SYS_unshare}},
   actions[] = {{"EPERM", SECCOMP_RET_ERRNO | EPERM}, {"EACCES", SECCOMP_RET_ERRNO | EACCES},
 	  {"ENOSYS", SECCOMP_RET_ERRNO | ENOSYS}, {"kill", SECCOMP_RET_KILL_PROCESS}};
 
