@@ -187,7 +187,8 @@ static char *question_path(
 
 	if (rc == 0 && value.pattern) {
 		free(value.path);
-		rc = value_refuse_pattern(text, err);
+		value_refuse_pattern(text, err);
+		rc = -1;
 	}
 	if (rc < 0) {
 		err->kind = ERR_USAGE;

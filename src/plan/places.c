@@ -1001,7 +1001,7 @@ static int check_ats(struct maker *m)
 		const struct rule *rule = &m->rules->v[i];
 		CLEANUP_FREE char *again = rule->at ? real_at(m, rule) : NULL;
 
-		if (!rule->at || (again && strcmp(again, m->ats[i]) == 0))
+		if (!rule->at || (again && m->ats[i] && strcmp(again, m->ats[i]) == 0))
 			continue;
 		err_set(m->err, ERR_PLAN,
 			"the place %s passes through a link that another rule hides", rule->at);

@@ -271,10 +271,12 @@ static int read_path_value(struct reader *r, const json *value, const struct jso
 		return 0;
 	free(out->path);
 	free(out->spelled);
-	if (!out->pattern)
-		return fail(r, at, "a name of the path is longer than %d bytes", NAME_MAX);
-	value_refuse_pattern(json_string(value), r->err);
-	locate(r, at);
+	if (out->pattern) {
+		value_refuse_pattern(json_string(value), r->err);
+		locate(r, at);
+	} else {
+		fail(r, at, "a name of the path is longer than %d bytes", NAME_MAX);
+	}
 	return -1;
 }
 
