@@ -1206,19 +1206,30 @@ static int place_rules(struct maker *m)
 	return 0;
 }
 
-static void look_below(struct place *place)
+/* Whether a place has a name to keep: one that is read-only or denied, so that no command moves it
+ * to where the next run's rules do not speak of it. */
+static bool keeps_name(const struct tree *tree, const struct place *place)
+{
+	struct tree_stat st;
+
+	if (place->show == SHOW_HOST)
+		return place->access == ACCESS_READ;
+	return place->show == SHOW_NOTHING && place->source &&
+	       tree_lstat(tree, place->source, &st) == 0;
+}
+
+static void look_below(const struct tree *tree, struct place *place)
 {
 	place->visible = place->show == SHOW_WAY ? place->made : place->show != SHOW_NOTHING;
 	place->enforced = place->show == SHOW_NOTHING && place->why->missing == MISSING_ENFORCE;
 	for (size_t i = 0; i < place->n_kids; i++) {
 		const struct place *below = place->kids[i];
 
-		look_below(place->kids[i]);
+		look_below(tree, place->kids[i]);
 		place->visible |= below->visible;
 		place->enforced |= below->enforced;
-		place->held_below |= below->held_below || below->enforced ||
-				     (below->show == SHOW_HOST && below->access == ACCESS_READ) ||
-				     (below->show == SHOW_NOTHING && below->why->socket);
+		place->held_below |=
+			below->held_below || below->enforced || keeps_name(tree, below);
 	}
 }
 
@@ -1233,7 +1244,7 @@ struct place *places_make(struct plan *plan, const struct tree *tree, struct err
 	if (rc == 0)
 		rc = place_rules(&m);
 	if (rc == 0)
-		look_below(m.root);
+		look_below(tree, m.root);
 	for (size_t i = 0; i < rules->n; i++) {
 		target_clear(&m.targets[i]);
 		free(m.ats[i]);

@@ -38,8 +38,8 @@ struct place {
 	bool visible;    /* it or something below it shows something */
 	bool enforced;   /* it or something below it is denied and must not appear when missing */
 	bool held_below; /* something strictly below must keep its name: a host object that is shown
-			    read-only, what is enforced, or a live socket that is covered, which
-			    the next run finds by its name alone */
+			    read-only or denied, which the next run finds by its name alone, or what
+			    is enforced */
 };
 
 /* The place of "/", with all others below it, made from the plan's rules; to be freed with

@@ -2425,14 +2425,13 @@ static int check_nothing(const struct proof *pr, const struct place *place, cons
 	if (w->named && !shown_below &&
 		(op->kind == OP_DENY_FILE || (op->kind == OP_DENY_DIR && (op->mode & 0777) == 0) ||
 			(op->kind == OP_FILE && op->data_len == 0 && w->rule->mask == MASK_EMPTY)))
-		return w->guarded || w->rule->missing == MISSING_ENFORCE ? check_pins(pr, place, w)
-									 : 0;
+		return check_pins(pr, place, w);
 	if (!shown_below || !is_own_dir(op) || op->kind == OP_DEV)
 		return w->named ? place_fault(pr, place, w, "is not denied") : unjustified(pr, op);
 	if (w->access == ACCESS_DENY && (op->mode & 0777) != 0555)
 		return place_fault(
 			pr, place, w, "leads to what is shown below and has not mode 0555");
-	return 0;
+	return w->named ? check_pins(pr, place, w) : 0;
 }
 
 /* Under a root deny, a link in "/" may be shown as it is on the host. */

@@ -101,6 +101,15 @@ sub required {
 	unlink "$who->{home}/project/.tools";
 }
 
+# A rule speaks of a name: what is denied must not be moved to another one, which the next run would show.
+sub denied {
+	my ($who, $project) = @_;
+	promises($who, ['-p', 'workspace', '--deny', "$project/conf/file"],
+		[rename => "$project/conf", 'EBUSY', 'a folder above a denied name cannot be moved'],
+		[rename => "$project/conf/file", 'EBUSY', 'nor the name itself'],
+		[read => "$project/conf/file", 'EACCES', 'which stays denied']);
+}
+
 # In a folder of another user nothing can be held, and nothing made either.
 sub others {
 	my ($who) = @_;
@@ -123,6 +132,7 @@ for my $who (callers()) {
 	nothing_is_put($who, $project);
 	together($who, $project, $policy);
 	own_files($who, $project, $policy);
+	denied($who, $project);
 	opened($who);
 	required($who);
 	SKIP: {

@@ -670,7 +670,7 @@ static void test_write(void)
 		"a missing name below a file that can be replaced, without a note");
 }
 
-/* What is enforced cannot appear. */
+/* What is enforced cannot appear, and what is denied keeps its name. */
 static void test_enforced(void)
 {
 	static const struct world held = {
@@ -686,6 +686,9 @@ static void test_enforced(void)
 		HOST "d /w\n", "note /w/env\n" ENTRIES "rw /w\n" OWN SEALS};
 	static const struct world not_ours = {"root read\nwrite /w\ndeny /w/b/c enforce",
 		HOST "f /w/b\n", "note /w/b/c\n" ENTRIES "rw /w\n" OWN SEALS};
+	static const struct world denied = {"root read\nwrite /w\ndeny /w/a/secret",
+		HOST "f /w/a/secret\n",
+		ENTRIES "rw /w\nrw /w/a\nmaskfile /w/a/secret\n" OWN SEALS};
 	static const struct world others = {"root read\nwrite /w\ndeny /w/o/env enforce",
 		HOST "d /w/o 0755 7 7\n", ENTRIES "rw /w\nrw /w/o\n" OWN SEALS};
 
@@ -696,6 +699,8 @@ static void test_enforced(void)
 	rejects(&held, "ro /w/b", "", "/w/b is writable",
 		"a placeholder of a directory left writable");
 	rejects(&held, "maskfile /m/x", "", "/m/x", "an enforced name in a mount");
+	proves(&denied, "a denied name that is there");
+	rejects(&denied, "rw /w/a", "", "/w/a is not pinned", "which could be moved away");
 	proves(&opened, "an opened directory");
 	rejects(&opened, "dir /data 0755\nro /data/f", "ro /data", "/data/no/x could appear",
 		"a directory left as it is on the host");
