@@ -92,10 +92,33 @@ static void print_document(const json *document)
 	puts(text);
 }
 
-static void print_json(const struct prepared *p, const struct bwrap_words *words)
+static void add_fate(json *answers, const struct rule_fate *f)
+{
+	json *object = json_add(answers, NULL, json_new_object());
+
+	json_add_string(object, "fate", fate_name(f->fate));
+	json_add_string(object, "strength", strength_name(f->strength));
+	if (f->strength == STRENGTH_WATCHED)
+		json_add_bool(object, "watched", false);
+	json_add_string(object, "place", f->place);
+	if (f->fate == FATE_MISSING)
+		json_add_bool(object, "can_be_made", f->open);
+	if (f->by)
+		add_rule(object, "by", f->by);
+	add_rule(object, "rule", f->rule);
+}
+
+/* Nobody has written the rules for sockets, and most of them say nothing here. */
+static bool is_listed(const struct rule_fate *f)
+{
+	return !f->rule->socket || f->fate == FATE_APPLIED;
+}
+
+static void print_json(
+	const struct prepared *p, const struct bwrap_words *words, const struct explainer *e)
 {
 	CLEANUP_JSON json *document = json_new_object();
-	json *ops, *notes;
+	json *ops, *rules, *notes;
 
 	json_add_number(document, "sbx", 1);
 	json_add_string(document, "cwd", p->plan.cwd);
@@ -103,6 +126,10 @@ static void print_json(const struct prepared *p, const struct bwrap_words *words
 	ops = json_add(document, "ops", json_new_array());
 	for (size_t i = 0; i < p->plan.n; i++)
 		add_op(ops, &p->plan.ops[i]);
+	rules = json_add(document, "rules", json_new_array());
+	for (size_t i = 0; i < p->plan.rules.n; i++)
+		if (is_listed(&e->rules[i]))
+			add_fate(rules, &e->rules[i]);
 	notes = json_add(document, "notes", json_new_array());
 	for (size_t i = 0; i < p->plan.notes.n; i++)
 		json_add_string(notes, NULL, p->plan.notes.v[i]);
@@ -132,6 +159,7 @@ static int print_plan(struct prepared *p, const struct options *options,
 	const struct bwrap_options *bwrap, struct err *err)
 {
 	const struct identity *id = &p->identity;
+	struct explainer e = {0};
 	struct bwrap_words words;
 	size_t n_notes = p->plan.notes.n;
 	int rc = hide_secrets(p, options, err);
@@ -163,7 +191,10 @@ static int print_plan(struct prepared *p, const struct options *options,
 			print_nul(&words);
 			break;
 		case OUTPUT_JSON:
-			print_json(p, &words);
+			rc = prepare_explainer(p, &e, !bwrap->disable_userns, err);
+			if (rc == 0)
+				print_json(p, &words, &e);
+			explainer_clear(&e);
 			break;
 		case OUTPUT_CHECK:
 			printf("proven: %zu mounts, %zu words\n", p->plan.n, words.words.n);
@@ -366,22 +397,6 @@ static int answer_map(const struct prepared *p, const struct explainer *e,
 	return 0;
 }
 
-static void add_fate(json *answers, const struct rule_fate *f)
-{
-	json *object = json_add(answers, NULL, json_new_object());
-
-	json_add_string(object, "fate", fate_name(f->fate));
-	json_add_string(object, "strength", strength_name(f->strength));
-	if (f->strength == STRENGTH_WATCHED)
-		json_add_bool(object, "watched", false);
-	json_add_string(object, "place", f->place);
-	if (f->fate == FATE_MISSING)
-		json_add_bool(object, "can_be_made", f->open);
-	if (f->by)
-		add_rule(object, "by", f->by);
-	add_rule(object, "rule", f->rule);
-}
-
 static void answer_rules(const struct explainer *e, json *answers)
 {
 	if (!answers)
@@ -392,8 +407,7 @@ static void answer_rules(const struct explainer *e, json *answers)
 		CLEANUP_FREE char *origin = origin_text(&f->rule->origin);
 		CLEANUP_FREE char *by = f->by ? origin_text(&f->by->origin) : NULL;
 
-		/* Nobody has written the rules for sockets, and most of them say nothing here. */
-		if (f->rule->socket && f->fate != FATE_APPLIED)
+		if (!is_listed(f))
 			continue;
 		if (answers) {
 			add_fate(answers, f);

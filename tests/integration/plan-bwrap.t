@@ -143,6 +143,8 @@ sub target {
 	is($ran->{out}, "ran\n", "$who->{name}: and bwrap takes it") or diag($ran->{err});
 	my $json = run($who, [$PLAN, @args, qw(--target-bwrap 0.5 --json)])->{out};
 	my $plan = eval { JSON::PP->new->decode($json) } || {};
+	is_deeply([map { $_->{strength} } grep { ($_->{rule}{path} // '') =~ m{/\.git/hooks$} } @{$plan->{rules}}], ['watched'],
+		"$who->{name}: the rules come with their strength");
 	is(scalar(grep { $_->{size} } @{$plan->{ops}}), 0, "$who->{name}: no step claims a size");
 	like(join("\n", @{$plan->{notes}}), qr{^/tmp is not bounded: bwrap 0\.5\.0 has no --size}m,
 		"$who->{name}: which the notes say");
