@@ -687,8 +687,7 @@ static void test_enforced(void)
 	static const struct world not_ours = {"root read\nwrite /w\ndeny /w/b/c enforce",
 		HOST "f /w/b\n", "note /w/b/c\n" ENTRIES "rw /w\n" OWN SEALS};
 	static const struct world denied = {"root read\nwrite /w\ndeny /w/a/secret",
-		HOST "f /w/a/secret\n",
-		ENTRIES "rw /w\nrw /w/a\nmaskfile /w/a/secret\n" OWN SEALS};
+		HOST "f /w/a/secret\n", ENTRIES "rw /w\nrw /w/a\nmaskfile /w/a/secret\n" OWN SEALS};
 	static const struct world others = {"root read\nwrite /w\ndeny /w/o/env enforce",
 		HOST "d /w/o 0755 7 7\n", ENTRIES "rw /w\nrw /w/o\n" OWN SEALS};
 
