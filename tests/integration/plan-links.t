@@ -55,8 +55,8 @@ for my $who (callers()) {
 
 	@options = policy($who, write => [{path => '~/src', follow => JSON::PP::true}]);
 	is(inside($who, \@options, "echo W >$home/src/w; cat $home/src/w"), "W\n", "$name: it can be made writable");
-	@options = policy($who, mounts => [{at => '/work', from => '~/src', access => 'write', follow => JSON::PP::true}]);
-	is(inside($who, \@options, 'echo M >/work/m; cat /work/w'), "W\n", "$name: and mounted");
+	@options = policy($who, mounts => [{at => '/in', from => '~/src', access => 'write', follow => JSON::PP::true}]);
+	is(inside($who, \@options, 'echo M >/in/m; cat /in/w'), "W\n", "$name: and mounted");
 	is(slurp("$data/src/m"), "M\n", "$name: ... writable");
 
 	my $open = "the link cannot: the directory";
@@ -75,7 +75,7 @@ for my $who (callers()) {
 	refused($who, 'a link that the command could change', [policy($who, write => ['~/project'], read => [$env])],
 		qr{\Q$open $home/project is made writable by $home/policy.json: /filesystem/write/0\E}, $none);
 	refused($who, 'one that a mount lets it change',
-		[policy($who, mounts => [{at => '/work', from => $home, access => 'write'}], read => [$env])],
+		[policy($who, mounts => [{at => '/in', from => $home, access => 'write'}], read => [$env])],
 		qr{\Q$open $home/project is made writable by $home/policy.json: /filesystem/mounts/0\E}, $none);
 	chmod 0775, "$home/project" or die;
 	refused($who, "one in a group's directory", [policy($who, read => [$env])],
