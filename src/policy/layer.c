@@ -890,22 +890,37 @@ static int check_variable(struct reader *r, const char *name, const struct json_
 	return err_hint(r->err, "letters, digits and \"_\", no digit first");
 }
 
-static int read_env_set(struct reader *r, const json *value, const struct json_place *at)
+/* An object whose keys name variables; read gets the value of each. */
+static int read_variables(
+	struct reader *r, const json *value, const struct json_place *at, read_fn *read)
 {
-	struct policy *p = &r->layer->policy;
 	struct json_place here = {at, NULL, 0};
 
 	if (expect(r, value, JSON_OBJECT, at) < 0)
 		return -1;
 	for (const json *v = json_first(value); v; v = json_next(v)) {
 		here.key = json_key(v);
-		if (check_variable(r, here.key, &here) < 0 || expect(r, v, JSON_STRING, &here) < 0)
+		if (check_variable(r, here.key, &here) < 0 || read(r, v, &here) < 0)
 			return -1;
-		p->env_set = xreallocarray(p->env_set, p->n_env_set + 1, sizeof(*p->env_set));
-		p->env_set[p->n_env_set++] =
-			(struct env_set){xstrdup(here.key), xstrdup(json_string(v))};
 	}
 	return 0;
+}
+
+static int read_env_value(struct reader *r, const json *value, const struct json_place *at)
+{
+	struct policy *p = &r->layer->policy;
+
+	if (expect(r, value, JSON_STRING, at) < 0)
+		return -1;
+	p->env_set = xreallocarray(p->env_set, p->n_env_set + 1, sizeof(*p->env_set));
+	p->env_set[p->n_env_set++] =
+		(struct env_set){xstrdup(at->key), xstrdup(json_string(value))};
+	return 0;
+}
+
+static int read_env_set(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_variables(r, value, at, read_env_value);
 }
 
 static int read_secret(struct reader *r, const json *value, const struct json_place *at)
@@ -946,25 +961,19 @@ static int read_prepended(struct reader *r, const json *value, const struct json
 	return err_hint(r->err, "name a path without a colon");
 }
 
-static int read_prepend(struct reader *r, const json *value, const struct json_place *at)
+static int read_prepended_list(struct reader *r, const json *value, const struct json_place *at)
 {
 	struct policy *p = &r->layer->policy;
-	struct json_place here = {at, NULL, 0};
 
-	if (expect(r, value, JSON_OBJECT, at) < 0)
-		return -1;
-	for (const json *v = json_first(value); v; v = json_next(v)) {
-		here.key = json_key(v);
-		if (check_variable(r, here.key, &here) < 0)
-			return -1;
-		p->env_prepend = xreallocarray(
-			p->env_prepend, p->n_env_prepend + 1, sizeof(*p->env_prepend));
-		p->env_prepend[p->n_env_prepend++] =
-			(struct env_prepend){.name = xstrdup(here.key)};
-		if (read_list(r, v, &here, read_prepended) < 0)
-			return -1;
-	}
-	return 0;
+	p->env_prepend =
+		xreallocarray(p->env_prepend, p->n_env_prepend + 1, sizeof(*p->env_prepend));
+	p->env_prepend[p->n_env_prepend++] = (struct env_prepend){.name = xstrdup(at->key)};
+	return read_list(r, value, at, read_prepended);
+}
+
+static int read_prepend(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_variables(r, value, at, read_prepended_list);
 }
 
 static int read_environment(struct reader *r, const json *value, const struct json_place *at)
