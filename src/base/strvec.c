@@ -66,6 +66,11 @@ void strvec_sort(struct strvec *v)
 		qsort(v->v, v->n, sizeof(*v->v), compare);
 }
 
+bool strvec_has_sorted(const struct strvec *v, const char *s)
+{
+	return v->n && bsearch(&s, v->v, v->n, sizeof(*v->v), compare);
+}
+
 void strvec_clear(struct strvec *v)
 {
 	for (size_t i = 0; i < v->n; i++)

@@ -25,6 +25,8 @@ char **strvec_argv(struct strvec *v);
 bool strvec_has(const struct strvec *v, const char *s);
 /* Sorts by byte value. */
 void strvec_sort(struct strvec *v);
+/* strvec_has for what is sorted so. */
+bool strvec_has_sorted(const struct strvec *v, const char *s);
 /* Frees everything; v is empty afterwards and can be used again. */
 void strvec_clear(struct strvec *v);
 

@@ -106,7 +106,7 @@ enum proc_mode prepare_proc(enum probe_proc proc)
 /* 0, or -errno as chdir would give it inside. */
 static int look_at_cwd(const struct prepared *p)
 {
-	__attribute__((cleanup(view_object_clear))) struct view_object object = {0};
+	CLEANUP_VIEW_OBJECT struct view_object object = {0};
 	int error = view_lookup(&p->plan, p->tree, p->plan.cwd, &object);
 	struct tree_stat st;
 
@@ -162,7 +162,7 @@ static int check_cwd(struct prepared *p, bool only_asking, struct err *err)
  * there. */
 static int check_owner(const struct prepared *p, struct err *err)
 {
-	__attribute__((cleanup(view_object_clear))) struct view_object object = {0};
+	CLEANUP_VIEW_OBJECT struct view_object object = {0};
 	const struct identity *id = &p->identity;
 	struct tree_stat st;
 
@@ -239,8 +239,10 @@ static int check_grants(struct prepared *p, bool only_asking, struct err *err)
 			"user %u may not write to %s, which the policy makes writable: it belongs "
 			"to user %u (mode %04o)",
 			p->identity.uid, op->source, st.uid, st.mode);
-		closed = closed ? closed : op;
-		closed_st = n_closed++ ? closed_st : st;
+		if (n_closed++ == 0) {
+			closed = op;
+			closed_st = st;
+		}
 	}
 	if (n_closed == 0 || n_closed < n || only_asking || geteuid() != 0)
 		return 0;

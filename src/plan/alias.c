@@ -19,7 +19,7 @@ static const struct tree_mount *mount_of(
 	return found;
 }
 
-static bool same_object(const struct tree *tree, const char *a, const char *b)
+bool same_object(const struct tree *tree, const char *a, const char *b)
 {
 	struct tree_stat x, y;
 

@@ -94,7 +94,7 @@ static int check_interpreter(const struct plan *plan, const struct tree *tree, c
 static int check_executable(const struct plan *plan, const struct tree *tree, const char *path,
 	unsigned depth, struct err *err)
 {
-	__attribute__((cleanup(view_object_clear))) struct view_object object = {0};
+	CLEANUP_VIEW_OBJECT struct view_object object = {0};
 	int error = view_lookup(plan, tree, path, &object);
 	struct tree_stat st;
 

@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLEANUP_OBJECT __attribute__((cleanup(view_object_clear)))
-
 const char *found_name(enum found found)
 {
 	static const char *const names[] = {"absent", "deny", "read", "write", "unknown"};
@@ -43,12 +41,6 @@ const char *fate_name(enum fate fate)
 }
 
 /* Ops and places */
-
-static bool is_bind(const struct op *op)
-{
-	return op &&
-	       (op->kind == OP_BIND_READ || op->kind == OP_BIND_WRITE || op->kind == OP_DEV_BIND);
-}
 
 /* The op that made what is at a path: the deepest at it (unless above_only) or above. NULL: "/"
  * itself. */
@@ -80,7 +72,7 @@ static enum strength strength_at(const struct explainer *e, const char *path)
 
 	for (const struct op *op = op_at(e, path, false); op; op = over) {
 		over = op_at(e, op->dest, true);
-		if (is_bind(over))
+		if (over && op_is_bind(over))
 			strength = STRENGTH_COVER;
 		/* Whoever can make a user namespace inside can take covers off there. */
 		if (over && over->kind == OP_BIND_WRITE && e->nested_userns)
@@ -176,7 +168,7 @@ static const char *process_on_way(const struct explainer *e, const struct view_o
 {
 	const struct op *op = op_at(e, "/proc", false);
 
-	if (!is_exact(op, "/proc") || !(op->kind == OP_PROC || is_bind(op)))
+	if (!is_exact(op, "/proc") || !(op->kind == OP_PROC || op_is_bind(op)))
 		return NULL;
 	for (size_t i = 0; i < o->links.n; i += 2)
 		if (is_process_path(o->links.v[i]))
@@ -268,7 +260,7 @@ static bool is_replaceable(
 {
 	for (size_t i = 0; i < t->n_hops && rule->kind == RULE_PATH && rule->access != ACCESS_WRITE;
 		i++) {
-		CLEANUP_OBJECT struct view_object o = {0};
+		CLEANUP_VIEW_OBJECT struct view_object o = {0};
 		CLEANUP_FREE char *dir = path_parent(t->hops[i].path);
 
 		if (view_lookup(e->plan, e->tree, dir, &o) == 0 && o.access == ACCESS_WRITE)
@@ -281,7 +273,7 @@ static bool is_replaceable(
 static void judge_missing(const struct explainer *e, struct rule_fate *f)
 {
 	const struct rule *rule = f->rule;
-	CLEANUP_OBJECT struct view_object above = {0};
+	CLEANUP_VIEW_OBJECT struct view_object above = {0};
 	bool of_host;
 
 	f->fate = FATE_MISSING;
@@ -300,7 +292,7 @@ static void judge_missing(const struct explainer *e, struct rule_fate *f)
 static void judge_rule(const struct explainer *e, struct rule_fate *f, const struct target *t)
 {
 	const struct rule *rule = f->rule;
-	CLEANUP_OBJECT struct view_object o = {0};
+	CLEANUP_VIEW_OBJECT struct view_object o = {0};
 	int error;
 
 	f->fate = FATE_APPLIED;
@@ -331,7 +323,7 @@ static void judge_rule(const struct explainer *e, struct rule_fate *f, const str
 static void find_place(const struct explainer *e, struct rule_fate *f, struct target *t)
 {
 	const struct rule *rule = f->rule;
-	CLEANUP_OBJECT struct view_object o = {0};
+	CLEANUP_VIEW_OBJECT struct view_object o = {0};
 
 	if (rule->path) {
 		resolve(e->tree, rule->path, t);
@@ -549,7 +541,7 @@ static void because_left_out(const struct explainer *e, struct explanation *x)
 
 static void because_absent(const struct explainer *e, struct explanation *x, int error)
 {
-	CLEANUP_OBJECT struct view_object above = {0};
+	CLEANUP_VIEW_OBJECT struct view_object above = {0};
 	CLEANUP_FREE char *opened = NULL;
 	struct tree_stat st;
 	const struct op *op;
@@ -623,7 +615,7 @@ static void find_pin(const struct explainer *e, struct explanation *x)
 
 void explain_path(const struct explainer *e, const char *path, struct explanation *out)
 {
-	CLEANUP_OBJECT struct view_object o = {0};
+	CLEANUP_VIEW_OBJECT struct view_object o = {0};
 	int error = view_lookup(e->plan, e->tree, path, &o);
 	const char *process = process_on_way(e, &o);
 
@@ -681,7 +673,7 @@ static int err_map(struct err *err, const char *path, const char *what)
 
 int explain_to_host(const struct explainer *e, const char *path, char **host, struct err *err)
 {
-	CLEANUP_OBJECT struct view_object o = {0};
+	CLEANUP_VIEW_OBJECT struct view_object o = {0};
 	int error = view_lookup(e->plan, e->tree, path, &o);
 
 	if (process_on_way(e, &o))
@@ -700,7 +692,7 @@ int explain_to_host(const struct explainer *e, const char *path, char **host, st
 static void add_if_shown(
 	const struct explainer *e, const char *place, const char *host, struct strvec *paths)
 {
-	CLEANUP_OBJECT struct view_object o = {0};
+	CLEANUP_VIEW_OBJECT struct view_object o = {0};
 	CLEANUP_FREE char *shown = NULL;
 	struct err ignored;
 
@@ -720,7 +712,7 @@ int explain_to_view(
 	for (size_t i = 0; !t.error && !t.into_proc && i < e->plan->n; i++) {
 		const struct op *op = &e->plan->ops[i];
 
-		if (is_bind(op) && path_within(t.path, op->source)) {
+		if (op_is_bind(op) && path_within(t.path, op->source)) {
 			CLEANUP_FREE char *place =
 				path_join(op->dest, path_below(t.path, op->source));
 

@@ -22,8 +22,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The access of a host object and all below it. */
 struct label {
@@ -152,15 +152,11 @@ static void add_label(struct maker *m, const char *path, enum access access, con
 static void dir_names(const struct tree *tree, const char *dir, struct strvec *names)
 {
 	CLEANUP_STRVEC struct strvec aliases = {0};
-	struct tree_stat st, other;
 
 	strvec_push(names, dir);
-	if (tree_lstat(tree, dir, &st) < 0)
-		return;
 	find_aliases(tree, dir, &aliases);
 	for (size_t i = 0; i < aliases.n; i++) /* without those of a part of it */
-		if (tree_lstat(tree, aliases.v[i], &other) == 0 && other.dev == st.dev &&
-			other.ino == st.ino)
+		if (same_object(tree, dir, aliases.v[i]))
 			strvec_push(names, aliases.v[i]);
 }
 

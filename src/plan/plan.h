@@ -47,6 +47,12 @@ struct op {
 	const struct rule *why; /* never NULL; borrowed from the plan's rules */
 };
 
+/* Whether an op shows a host object. */
+static inline bool op_is_bind(const struct op *op)
+{
+	return op->kind == OP_BIND_READ || op->kind == OP_BIND_WRITE || op->kind == OP_DEV_BIND;
+}
+
 /* Owned by the caller; borrows from the policy, which must outlive it. */
 struct plan {
 	struct rules rules; /* the policy's, with what patterns match, and those for live sockets */

@@ -121,8 +121,7 @@ struct want {
 	char *host;              /* HOST, LINK */
 	bool named;              /* NOTHING: a PATH deny says so */
 	bool usable;             /* HOST: a device node that works */
-	bool guarded;            /* HOST: a PATH read that must hold inside a writable directory;
-				    NOTHING: a socket whose name must not change in one */
+	bool guarded;            /* HOST: a PATH read that must hold inside a writable directory */
 	bool optional;           /* may as well be hidden */
 };
 
@@ -1994,15 +1993,9 @@ static int find_sockets(struct proof *pr)
 	return 0;
 }
 
-static int compare_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bool is_barred(const struct proof *pr, const char *host)
 {
-	return pr->sockets.n &&
-	       bsearch(&host, pr->sockets.v, pr->sockets.n, sizeof(*pr->sockets.v), compare_text);
+	return strvec_has_sorted(&pr->sockets, host);
 }
 
 /* Puts every place that a bind would show such a socket at into the tree. */
@@ -2189,12 +2182,12 @@ static void want(const struct proof *pr, const struct place *place, struct want 
 		w->shows = WANT_NOTHING;
 		w->access = ACCESS_DENY;
 		w->rule = &pr->no_socket;
-		w->named = w->guarded = true;
+		w->named = true;
 	} else if (w->shows == WANT_HOST) {
 		error = tree_lstat(pr->tree, w->host, &st);
 		if (error == -ENOENT || error == -ENOTDIR || error == -ENAMETOOLONG) {
 			w->shows = WANT_NOTHING;
-			w->named = w->guarded = false;
+			w->named = false;
 		}
 	} else if (w->shows == WANT_NOTHING && place->link) {
 		w->shows = WANT_LINK;

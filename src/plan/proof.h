@@ -61,4 +61,6 @@ int view_lookup(const struct plan *plan, const struct tree *tree, const char *pa
 	struct view_object *out);
 void view_object_clear(struct view_object *object);
 
+#define CLEANUP_VIEW_OBJECT __attribute__((cleanup(view_object_clear)))
+
 #endif

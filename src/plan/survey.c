@@ -100,18 +100,12 @@ static void add_end(struct surveyor *s, const char *host, const char *place, enu
 		.danger = danger_of(host)};
 }
 
-static int compare_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void visit(void *data, const char *name, enum tree_kind kind)
 {
 	struct dir *dir = data;
-	const struct strvec *places = &dir->s->places;
 	CLEANUP_FREE char *place = path_join(dir->place, name);
 
-	if (bsearch(&place, places->v, places->n, sizeof(*places->v), compare_text))
+	if (strvec_has_sorted(&dir->s->places, place))
 		return;
 	if (kind == TREE_DIR) {
 		strvec_push(&dir->below, name);
@@ -166,11 +160,9 @@ void survey_make(struct survey *out, const struct explainer *e)
 	strvec_sort(&s.places);
 	for (size_t i = 0; i < e->plan->n; i++) {
 		const struct op *op = &e->plan->ops[i];
-		bool bind = op->kind == OP_BIND_READ || op->kind == OP_BIND_WRITE ||
-			    op->kind == OP_DEV_BIND;
 		struct tree_stat st;
 
-		if (!bind || tree_lstat(e->tree, op->source, &st) < 0)
+		if (!op_is_bind(op) || tree_lstat(e->tree, op->source, &st) < 0)
 			continue;
 		if (st.kind == TREE_DIR)
 			walk(&s, op->source, op->dest);

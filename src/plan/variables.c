@@ -52,7 +52,7 @@ static enum need need_of(const char *name)
 static const char *fault_of(
 	const struct plan *plan, const struct tree *tree, const char *path, enum need need)
 {
-	__attribute__((cleanup(view_object_clear))) struct view_object object = {0};
+	CLEANUP_VIEW_OBJECT struct view_object object = {0};
 	bool directory = need == NEED_DIR || need == NEED_WRITABLE;
 	int error;
 
