@@ -307,9 +307,9 @@ int prepare_explainer(struct prepared *p, struct explainer *e, bool nested_usern
 static int require_fresh_proc(const struct prepared *p, struct err *err)
 {
 	const struct policy *policy = &p->policy;
+	const char *where = policy_requires(policy, "fresh-proc");
 
-	if (!policy->require_fresh_proc ||
-		(policy->proc != PROC_NONE && p->plan.proc == PROC_FRESH))
+	if (!where || (policy->proc != PROC_NONE && p->plan.proc == PROC_FRESH))
 		return 0;
 	if (policy->proc == PROC_BIND || policy->proc == PROC_NONE) {
 		err_set(err, ERR_PLAN,
@@ -324,7 +324,7 @@ static int require_fresh_proc(const struct prepared *p, struct err *err)
 			"unmask /proc (docker: --security-opt systempaths=unconfined, podman: "
 			"--security-opt unmask=ALL), or take \"fresh-proc\" out of \"require\"");
 	}
-	return err_at(err, "%s", policy->require_fresh_proc);
+	return err_at(err, "%s", where);
 }
 
 int prepare_required(struct prepared *p, bool nested_userns, struct err *err)
@@ -336,7 +336,7 @@ int prepare_required(struct prepared *p, bool nested_userns, struct err *err)
 
 	if (require_fresh_proc(p, err) < 0)
 		return -1;
-	if (!p->policy.require_protect)
+	if (!policy_requires(&p->policy, "protect"))
 		return 0;
 	if (prepare_explainer(p, &e, nested_userns, err) < 0)
 		return -1;

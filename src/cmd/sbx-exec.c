@@ -350,8 +350,8 @@ static void say_what_holds(struct exec *e)
 	if (!policy->nested_userns)
 		run_enforce(result, "nested_userns", "none", e->probe.disable_userns,
 			e->probe.disable_userns ? "user namespace limit" : NULL);
-	if (policy->wall_ms) {
-		CLEANUP_FREE char *wall = xasprintf("%" PRIu64 "ms", policy->wall_ms);
+	if (policy->limits.wall_ms) {
+		CLEANUP_FREE char *wall = xasprintf("%" PRIu64 "ms", policy->limits.wall_ms);
 
 		run_enforce(result, "wall", wall, true, "supervisor");
 	}
@@ -439,7 +439,7 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		.gid = e->prepared.identity.gid,
 		.outer = e->probe.outer,
 		.direct = policy->stdio == STDIO_DIRECT,
-		.wall_ms = policy->wall_ms,
+		.wall_ms = policy->limits.wall_ms,
 	};
 	run_supervised(&spec, &e->result);
 	if (e->result.outcome == OUTCOME_SETUP_FAILED && e->probe.kept) {

@@ -543,6 +543,8 @@ static bool replaces(const struct rule *a, const struct rule *b)
 		return b->follow;
 	if (a->missing != b->missing)
 		return a->missing > b->missing;
+	if (a->lost_report != b->lost_report)
+		return b->lost_report;
 	return a->mask != b->mask ? a->mask < b->mask : a < b;
 }
 

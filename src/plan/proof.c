@@ -1527,6 +1527,8 @@ static int rule_order(const void *a, const void *b)
 		return x->follow ? 1 : -1;
 	if (x->missing != y->missing)
 		return x->missing > y->missing ? -1 : 1;
+	if (x->lost_report != y->lost_report)
+		return x->lost_report ? 1 : -1;
 	return (int)x->mask - (int)y->mask;
 }
 

@@ -6,6 +6,7 @@
 #include "policy/merge.h"
 #include "policy/value.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -28,6 +29,14 @@ struct member {
 	const char *key;
 	read_fn *read;
 };
+
+uint64_t *limit_value(struct policy_limits *l, enum setting setting)
+{
+	uint64_t *const values[] = {&l->wall_ms, &l->cpu_ms, &l->memory, &l->processes, &l->output,
+		&l->file_size, &l->open_files, &l->core};
+
+	return values[setting - SET_LIMITS];
+}
 
 const char *rule_place(const struct rule *rule)
 {
@@ -387,6 +396,15 @@ static int read_type(struct reader *r, const json *value, const struct json_plac
 	return word;
 }
 
+static int read_lost(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"end", "report", NULL});
+
+	if (word >= 0)
+		r->rule->lost_report = word;
+	return word;
+}
+
 static int read_worktree(struct reader *r, const json *value, const struct json_place *at)
 {
 	return read_bool(r, value, at, &r->rule->worktree);
@@ -401,28 +419,38 @@ static int read_mount_access(struct reader *r, const json *value, const struct j
 	return word;
 }
 
-static int read_size(struct reader *r, const json *value, const struct json_place *at)
+/* A whole number from 1 on, or a string that parse takes for one: 1; 0 when it is none; or -1. */
+static int read_whole(struct reader *r, const json *value, const struct json_place *at,
+	bool (*parse)(const char *text, uint64_t *number), uint64_t *out)
 {
-	bool good;
+	double number;
 
-	if (json_type(value) == JSON_NUMBER) {
-		double number = json_number(value);
-
-		/* Whole numbers beyond 2^53 are not exact in JSON. */
-		good = number >= 1 && number <= 9007199254740992.0;
-		r->rule->size = good ? (uint64_t)number : 0;
-		good = good && (double)r->rule->size == number;
-	} else {
-		if (expect(r, value, JSON_STRING, at) < 0)
-			return -1;
-		good = value_size(json_string(value), &r->rule->size);
-	}
-	if (good)
+	if (json_type(value) != JSON_NUMBER)
+		return expect(r, value, JSON_STRING, at) < 0 ? -1 : parse(json_string(value), out);
+	number = json_number(value);
+	/* Whole numbers beyond 2^53 are not exact in JSON. */
+	if (number < 1 || number > 9007199254740992.0)
 		return 0;
+	*out = (uint64_t)number;
+	return (double)*out == number;
+}
+
+static int read_bytes(
+	struct reader *r, const json *value, const struct json_place *at, uint64_t *bytes)
+{
+	int good = read_whole(r, value, at, value_size, bytes);
+
+	if (good)
+		return good < 0 ? -1 : 0;
 	fail(r, at, "no size");
 	return err_hint(r->err,
 		"write \"64M\" (K, M, G and T are powers of 1024), or a number of bytes "
 		"from 1 on");
+}
+
+static int read_size(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_bytes(r, value, at, &r->rule->size);
 }
 
 static int read_file_text(struct reader *r, const json *value, const struct json_place *at)
@@ -550,9 +578,10 @@ static int read_path_rule(
 	{                                                                                          \
 		"grants", read_grants                                                              \
 	}
-	static const struct member members[][11] = {
-		[ACCESS_DENY] = {PATH_MEMBERS, {"missing", read_missing}, {"mask", read_mask}},
-		[ACCESS_READ] = {PATH_MEMBERS, {"missing", read_missing}},
+	static const struct member members[][12] = {
+		[ACCESS_DENY] = {PATH_MEMBERS, {"missing", read_missing}, {"lost", read_lost},
+			{"mask", read_mask}},
+		[ACCESS_READ] = {PATH_MEMBERS, {"missing", read_missing}, {"lost", read_lost}},
 		[ACCESS_WRITE] = {PATH_MEMBERS, {"worktree", read_worktree}},
 	};
 
@@ -771,7 +800,7 @@ static int read_off(struct reader *r, const json *value, const struct json_place
 
 static int read_final_word(struct reader *r, const json *value, const struct json_place *at)
 {
-	static const enum setting settings[] = {SET_NETWORK, SET_WALL, SET_USER};
+	static const enum setting settings[] = {SET_NETWORK, SET_LIMITS, SET_USER};
 	int word =
 		read_word(r, value, at, (const char *const[]){"network", "limits", "user", NULL});
 
@@ -1050,9 +1079,10 @@ static int read_process(struct reader *r, const json *value, const struct json_p
 	return read_object(r, value, at, members);
 }
 
-static int read_wall(struct reader *r, const json *value, const struct json_place *at)
+static int read_time(
+	struct reader *r, const json *value, const struct json_place *at, enum setting setting)
 {
-	uint64_t *ms = &r->layer->policy.wall_ms;
+	uint64_t *ms = limit_value(&r->layer->policy.limits, setting);
 	bool good;
 
 	if (json_type(value) == JSON_NUMBER) {
@@ -1066,15 +1096,140 @@ static int read_wall(struct reader *r, const json *value, const struct json_plac
 		good = value_duration(json_string(value), ms);
 	}
 	if (good)
-		return set(r, SET_WALL, at);
+		return set(r, setting, at);
 	fail(r, at, "no duration");
 	return err_hint(
 		r->err, "write \"120s\", \"2m\", \"1h\", \"500ms\" or a number of seconds above 0");
 }
 
+static int read_wall(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_time(r, value, at, SET_WALL);
+}
+
+static int read_cpu(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_time(r, value, at, SET_CPU);
+}
+
+/* What nobody could mean as a limit. */
+#define MAX_BYTES (1ULL << 50)
+
+static int read_bytes_limit(
+	struct reader *r, const json *value, const struct json_place *at, enum setting setting)
+{
+	uint64_t *bytes = limit_value(&r->layer->policy.limits, setting);
+
+	if (read_bytes(r, value, at, bytes) < 0)
+		return -1;
+	if (*bytes <= MAX_BYTES)
+		return set(r, setting, at);
+	fail(r, at, "more than 1024T limits nothing");
+	return err_hint(r->err, "leave it out, or write the size that is meant, such as \"1G\"");
+}
+
+static int read_memory(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_bytes_limit(r, value, at, SET_MEMORY) < 0)
+		return -1;
+	if (r->layer->policy.limits.memory >= LIMIT_MIN_MEMORY)
+		return 0;
+	fail(r, at, "too little memory for bwrap itself");
+	return err_hint(r->err, "write \"1M\" at least: what bwrap needs and what the sandbox's "
+				"/tmp holds counts too");
+}
+
+static int read_count(struct reader *r, const json *value, const struct json_place *at,
+	enum setting setting, uint64_t least, uint64_t most)
+{
+	uint64_t *count = limit_value(&r->layer->policy.limits, setting);
+	int good = read_whole(r, value, at, value_count, count);
+
+	if (good < 0)
+		return -1;
+	if (good && *count >= least && *count <= most)
+		return set(r, setting, at);
+	return fail(r, at, "must be a whole number from %" PRIu64 " to %" PRIu64, least, most);
+}
+
+static int read_processes(struct reader *r, const json *value, const struct json_place *at)
+{
+	/* PID_MAX_LIMIT of a 64-bit kernel. */
+	if (read_count(r, value, at, SET_PROCESSES, LIMIT_MIN_PROCESSES, 1 << 22) == 0)
+		return 0;
+	return err_hint(r->err,
+		"bwrap's own two or three processes count, and so does every thread of the "
+		"command's");
+}
+
+static int read_open_files(struct reader *r, const json *value, const struct json_place *at)
+{
+	/* Above what any fs.nr_open allows in practice (systemd's "infinity" is 2^30 - 8). */
+	if (read_count(r, value, at, SET_OPEN_FILES, 1, 1 << 30) == 0)
+		return 0;
+	return err_hint(r->err,
+		"it is for each process, bwrap included, which holds a descriptor for each mount");
+}
+
+static int read_file_size(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_bytes_limit(r, value, at, SET_FILE_SIZE);
+}
+
+static int read_core(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (json_type(value) == JSON_NUMBER && json_number(value) == 0)
+		return set(r, SET_CORE, at);
+	return read_bytes_limit(r, value, at, SET_CORE);
+}
+
+static int read_output_bytes(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_bytes_limit(r, value, at, SET_OUTPUT);
+}
+
+static int read_output_then(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"drop", "kill", NULL});
+
+	if (word < 0)
+		return -1;
+	r->layer->policy.limits.output_kill = word;
+	return set(r, SET_OUTPUT_THEN, at);
+}
+
+static int read_output(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {
+		{"bytes", read_output_bytes}, {"then", read_output_then}, {NULL, NULL}};
+
+	if (json_type(value) != JSON_OBJECT)
+		return read_output_bytes(r, value, at);
+	if (read_object(r, value, at, members) < 0)
+		return -1;
+	return r->layer->where[SET_OUTPUT] ? 0 : missing(r, at, "bytes");
+}
+
 static int read_limits(struct reader *r, const json *value, const struct json_place *at)
 {
-	static const struct member members[] = {{"wall", read_wall}, {NULL, NULL}};
+	static const struct member members[] = {{"wall", read_wall}, {"cpu", read_cpu},
+		{"memory", read_memory}, {"processes", read_processes}, {"output", read_output},
+		{"file_size", read_file_size}, {"open_files", read_open_files}, {"core", read_core},
+		{NULL, NULL}};
+
+	return read_object(r, value, at, members);
+}
+
+static int read_manage(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_bool(r, value, at, &r->layer->policy.cgroup_manage) < 0)
+		return -1;
+	return set(r, SET_CGROUP_MANAGE, at);
+}
+
+static int read_cgroup(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"manage", read_manage}, {NULL, NULL}};
 
 	return read_object(r, value, at, members);
 }
@@ -1123,16 +1278,15 @@ static int read_image(struct reader *r, const json *value, const struct json_pla
 
 static int read_required(struct reader *r, const json *value, const struct json_place *at)
 {
-	struct policy *p = &r->layer->policy;
-	int word = read_word(r, value, at, (const char *const[]){"protect", "fresh-proc", NULL});
+	static const char *const names[] = {"protect", "fresh-proc", "network", "wall", "cpu",
+		"memory", "processes", "output", "file_size", "open_files", "nested_userns", "user",
+		NULL};
+	int word = read_word(r, value, at, names);
 
 	if (word < 0)
 		return -1;
-	if (word == 0) {
-		p->require_protect = true;
-	} else if (!p->require_fresh_proc) {
-		p->require_fresh_proc = where_text(r, at);
-	}
+	strvec_push(&r->layer->policy.require, names[word]);
+	strvec_take(&r->layer->policy.require, where_text(r, at));
 	return 0;
 }
 
@@ -1149,8 +1303,8 @@ int layer_read(struct layer *layer, const json *document, const struct layer_sou
 		{"final", read_final}, {"filesystem", read_filesystem}, {"scratch", read_scratch},
 		{"network", read_network}, {"identity", read_identity},
 		{"environment", read_environment}, {"process", read_process},
-		{"limits", read_limits}, {"image", read_image}, {"require", read_require},
-		{NULL, NULL}};
+		{"limits", read_limits}, {"cgroup", read_cgroup}, {"image", read_image},
+		{"require", read_require}, {NULL, NULL}};
 	struct reader r = {layer, source, context, NULL, err};
 
 	layer->file = source->file;

@@ -22,7 +22,17 @@ enum setting {
 	SET_NESTED_USERNS,
 	SET_CAPABILITIES,
 	SET_STDIO,
-	SET_WALL,
+	SET_LIMITS, /* in final: all from here on */
+	SET_WALL = SET_LIMITS,
+	SET_CPU,
+	SET_MEMORY,
+	SET_PROCESSES,
+	SET_OUTPUT,
+	SET_FILE_SIZE,
+	SET_OPEN_FILES,
+	SET_CORE,
+	SET_OUTPUT_THEN,
+	SET_CGROUP_MANAGE,
 	N_SETTINGS
 };
 
@@ -49,6 +59,9 @@ struct layer_source {
 int layer_read(struct layer *layer, const json *document, const struct layer_source *source,
 	const struct policy_context *context, struct err *err);
 void layer_clear(struct layer *layer);
+
+/* The limit that a setting from SET_WALL to SET_CORE stands for; borrowed. */
+uint64_t *limit_value(struct policy_limits *limits, enum setting setting);
 
 /* The sandbox path where a rule stands; borrowed from the rule. */
 const char *rule_place(const struct rule *rule);

@@ -52,9 +52,10 @@ static bool same_text(const char *a, const char *b)
 static bool same_meaning(const struct rule *a, const struct rule *b)
 {
 	if (a->kind != b->kind || a->access != b->access || a->mask != b->mask ||
-		a->missing != b->missing || a->type != b->type || a->size != b->size ||
-		a->scratch != b->scratch || a->optional != b->optional || a->follow != b->follow ||
-		a->final != b->final || a->connect != b->connect || a->grants.n != b->grants.n)
+		a->missing != b->missing || a->lost_report != b->lost_report ||
+		a->type != b->type || a->size != b->size || a->scratch != b->scratch ||
+		a->optional != b->optional || a->follow != b->follow || a->final != b->final ||
+		a->connect != b->connect || a->grants.n != b->grants.n)
 		return false;
 	for (size_t i = 0; i < a->grants.n; i++)
 		if (strcmp(a->grants.v[i], b->grants.v[i]) != 0)
@@ -277,6 +278,7 @@ static void add_rule(struct policy *p, struct rule *rule)
 		}
 		if (old->final) {
 			rule->final = true;
+			rule->lost_report &= old->lost_report;
 			strvec_clear(&rule->grants);
 			rule->grants = old->grants;
 			old->grants = (struct strvec){0};
@@ -327,30 +329,39 @@ static bool same_user(const struct policy_user *a, const struct policy_user *b)
 	       a->gid == b->gid;
 }
 
-static int check_final_settings(const struct merge *m, const struct layer *layer, struct err *err)
+/* Whether a setting of the layer loosens what "final" can hold. */
+static bool loosens(struct policy *old, struct policy *new, enum setting setting)
 {
-	const struct policy *old = m->policy, *new = &layer->policy;
-	enum setting setting;
-	const char *what;
+	if (setting == SET_NETWORK)
+		return old->network == NETWORK_NONE && new->network == NETWORK_HOST;
+	if (setting == SET_USER)
+		return !same_user(&old->user, &new->user);
+	if (setting == SET_OUTPUT_THEN)
+		return old->limits.output_kill && !new->limits.output_kill;
+	if (setting == SET_CGROUP_MANAGE)
+		return old->cgroup_manage && !new->cgroup_manage;
 
-	if (m->final[SET_NETWORK] && layer->where[SET_NETWORK] && old->network == NETWORK_NONE &&
-		new->network == NETWORK_HOST) {
-		setting = SET_NETWORK;
-		what = "the network is final";
-	} else if (m->final[SET_WALL] && layer->where[SET_WALL] && old->wall_ms &&
-		   new->wall_ms > old->wall_ms) {
-		setting = SET_WALL;
-		what = "limits are final and can only be lowered";
-	} else if (m->final[SET_USER] && layer->where[SET_USER] &&
-		   !same_user(&old->user, &new->user)) {
-		setting = SET_USER;
-		what = "the user is final";
-	} else {
-		return 0;
+	uint64_t was = *limit_value(&old->limits, setting);
+
+	return (was || setting == SET_CORE) && *limit_value(&new->limits, setting) > was;
+}
+
+static int check_final_settings(const struct merge *m, struct layer *layer, struct err *err)
+{
+	for (enum setting s = 0; s < N_SETTINGS; s++) {
+		enum setting group = s < SET_LIMITS ? s : SET_LIMITS;
+
+		if (!m->final[group] || !layer->where[s] || !loosens(m->policy, &layer->policy, s))
+			continue;
+		err_set(err, ERR_POLICY, "%s (%s)",
+			group == SET_NETWORK ? "the network is final"
+			: group == SET_USER  ? "the user is final"
+					     : "limits are final and can only be lowered",
+			m->final[group]);
+		err_hint(err, "leave it out, or change the policy that makes it final");
+		return err_at(err, "%s", layer->where[s]);
 	}
-	err_set(err, ERR_POLICY, "%s (%s)", what, m->final[setting]);
-	err_hint(err, "leave it out, or change the policy that makes it final");
-	return err_at(err, "%s", layer->where[setting]);
+	return 0;
 }
 
 /* Moves a string from a layer, when it has it. */
@@ -441,10 +452,15 @@ static void merge_settings(struct merge *m, struct layer *layer)
 		p->nested_userns = new->nested_userns;
 	if (layer->where[SET_STDIO])
 		p->stdio = new->stdio;
-	if (layer->where[SET_WALL])
-		p->wall_ms = new->wall_ms;
-	p->require_protect |= new->require_protect;
-	take_text(&p->require_fresh_proc, &new->require_fresh_proc);
+	for (enum setting s = SET_LIMITS; s <= SET_CORE; s++)
+		if (layer->where[s])
+			*limit_value(&p->limits, s) = *limit_value(&new->limits, s);
+	if (layer->where[SET_OUTPUT_THEN])
+		p->limits.output_kill = new->limits.output_kill;
+	if (layer->where[SET_CGROUP_MANAGE])
+		p->cgroup_manage = new->cgroup_manage;
+	for (size_t i = 0; i < new->require.n; i++)
+		strvec_push(&p->require, new->require.v[i]);
 	take_list(&p->capabilities, &new->capabilities);
 	take_list(&p->env_inherit, &new->env_inherit);
 	for (size_t i = 0; i < new->n_env_set; i++)
@@ -622,6 +638,41 @@ static int check_secrets(const struct policy *p, struct err *err)
 	return 0;
 }
 
+/* What is required has to be asked for: nothing else could be enforced. */
+static int check_required(const struct policy *p, struct err *err)
+{
+	const struct policy_limits *l = &p->limits;
+	const struct {
+		const char *name;
+		bool asked;
+		const char *hint;
+	} names[] = {
+		{"network", p->network == NETWORK_NONE, "\"network\" is \"host\" (--net)"},
+		{"wall", l->wall_ms, "set limits.wall (--timeout)"},
+		{"cpu", l->cpu_ms, "set limits.cpu (--cpu)"},
+		{"memory", l->memory, "set limits.memory (--memory)"},
+		{"processes", l->processes, "set limits.processes (--processes)"},
+		{"output", l->output, "set limits.output (--output-limit)"},
+		{"file_size", l->file_size, "set limits.file_size"},
+		{"open_files", l->open_files, "set limits.open_files"},
+		{"nested_userns", !p->nested_userns, "process.nested_userns is true"},
+		{"user", p->user.kind != USER_CALLER, "set identity.user (--user)"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *where = policy_requires(p, names[i].name);
+
+		if (!where || names[i].asked)
+			continue;
+		err_set(err, ERR_POLICY, "\"%s\" is required, and the policy does not ask for it",
+			names[i].name);
+		err_hint(err, "%s, or leave \"%s\" out of \"require\"", names[i].hint,
+			names[i].name);
+		return err_at(err, "%s", where);
+	}
+	return 0;
+}
+
 int merge_finish(struct merge *merge, const struct policy_context *context, struct err *err)
 {
 	struct policy *p = merge->policy;
@@ -634,7 +685,7 @@ int merge_finish(struct merge *merge, const struct policy_context *context, stru
 		err_hint(err, "leave one of the two out");
 		return err_at(err, "%s", merge->where[SET_NESTED_USERNS]);
 	}
-	if (check_secrets(p, err) < 0)
+	if (check_secrets(p, err) < 0 || check_required(p, err) < 0)
 		return -1;
 	if (p->n_rules > MERGE_MAX_RULES)
 		return err_set(err, ERR_POLICY, "more than %d rules in all policies together",

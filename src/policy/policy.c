@@ -52,7 +52,6 @@ void policy_clear(struct policy *policy)
 		strvec_clear(&policy->env_prepend[i].dirs);
 	}
 	free(policy->rules);
-	free(policy->require_fresh_proc);
 	free(policy->env_file);
 	free(policy->image_build.wanted);
 	free(policy->image_build.where);
@@ -66,8 +65,17 @@ void policy_clear(struct policy *policy)
 	free(policy->cwd);
 	strvec_clear(&policy->env_inherit);
 	strvec_clear(&policy->capabilities);
+	strvec_clear(&policy->require);
 	strvec_clear(&policy->own);
 	*policy = (struct policy){0};
+}
+
+const char *policy_requires(const struct policy *policy, const char *name)
+{
+	for (size_t i = 0; i < policy->require.n; i += 2)
+		if (strcmp(policy->require.v[i], name) == 0)
+			return policy->require.v[i + 1];
+	return NULL;
 }
 
 const char *const *policy_builtin_names(void)

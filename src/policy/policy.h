@@ -85,6 +85,8 @@ struct rule {
 	enum missing missing; /* PATH with ACCESS_DENY or READ */
 	enum rule_type type; /* PATH: FILE is a regular file. Where the path leads to an object of
 				another type, the rule is as if it were not written */
+	bool lost_report;   /* PATH with ACCESS_DENY or READ: when its cover is stripped during a
+			       run, that is only reported; else it ends the run */
 	bool optional;      /* PATH, MOUNT, DEVICE: may be missing on the host */
 	bool follow;        /* PATH read and write, MOUNT: links in the caller's own directories may
 			       raise access, as root's do */
@@ -114,6 +116,22 @@ struct policy_user {
 	bool has_gid;
 	char *where;  /* where it was written, as err->at has it; NULL = nowhere */
 };
+
+/* limits: what a run may use; 0 = no limit, except in core. Nothing here says whether a host can
+ * enforce one. */
+struct policy_limits {
+	uint64_t wall_ms;    /* from start to end */
+	uint64_t cpu_ms;     /* processor time of all processes together */
+	uint64_t memory;     /* bytes, of all together: LIMIT_MIN_MEMORY or more */
+	uint64_t processes;  /* threads and bwrap's own count: LIMIT_MIN_PROCESSES or more */
+	uint64_t output;     /* bytes, of stdout and of stderr each */
+	bool output_kill;    /* more output ends the run; else it is dropped */
+	uint64_t file_size;  /* bytes of one file */
+	uint64_t open_files; /* descriptors of one process */
+	uint64_t core;       /* bytes of one core file; 0 = none is written, the default */
+};
+#define LIMIT_MIN_MEMORY (1ULL << 20)
+#define LIMIT_MIN_PROCESSES 3
 
 /* NAME=VALUE of environment.set, or of environment.file. */
 struct env_set {
@@ -165,11 +183,12 @@ struct policy {
 	bool nested_userns;
 	struct strvec capabilities;  /* "CAP_..." names, checked */
 	enum stdio_mode stdio;
-	uint64_t wall_ms;            /* 0 = no limit */
+	struct policy_limits limits;
+	bool cgroup_manage;          /* the caller's own processes may be moved into a leaf of
+					their cgroup, so that it can have controllers */
 	struct image_name image_build, image_base;
-	bool require_protect;        /* refuse a plan that leaves a protected name to the command */
-	char *require_fresh_proc;    /* refuse one without a fresh /proc; where that was written
-					("FILE: POINTER"), or NULL */
+	struct strvec require;       /* pairs: what has to hold, where it was written; see
+					policy_requires */
 	struct strvec own;           /* normal paths of sbx's own files and those that it was
 					loaded from, which nothing may make writable: for what
 					patterns match the planner sees to it */
@@ -213,6 +232,11 @@ int policy_check_final(const struct rule *rule, const struct rule *final, struct
  * to be one that only root and the caller can change; it need not be there. */
 int policy_check_image(const struct policy *policy, char *const *caller_env, const char *file,
 	struct err *err);
+/* Where the policy requires what name says ("FILE: POINTER", borrowed), or NULL: it does not. Names
+ * are "protect" (no protected name is left to the command), "fresh-proc" (/proc is the sandbox's
+ * own), and those of enforcement in a report: what they name is then asked for by the policy, and
+ * whoever runs it refuses where it cannot be enforced. */
+const char *policy_requires(const struct policy *policy, const char *name);
 /* Whether caller_env has all secrets: 0, or -1 with ERR_POLICY. */
 int policy_check_secrets(const struct policy *policy, char *const *caller_env, struct err *err);
 bool policy_is_secret(const struct policy *policy, const char *name);

@@ -230,6 +230,13 @@ bool value_size(const char *text, uint64_t *bytes)
 	return scaled(text, units, INT64_MAX, bytes);
 }
 
+bool value_count(const char *text, uint64_t *number)
+{
+	static const struct unit units[] = {{"", 1}, {NULL, 0}};
+
+	return scaled(text, units, INT64_MAX, number);
+}
+
 bool value_duration(const char *text, uint64_t *ms)
 {
 	static const struct unit units[] = {

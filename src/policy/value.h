@@ -42,6 +42,8 @@ int value_refuse_pattern(const char *text, struct err *err);
 
 /* "64M", "512K", "1G" (powers of 1024) or "4096" (bytes). False: none, zero, or 2^63 and more. */
 bool value_size(const char *text, uint64_t *bytes);
+/* "64": digits alone. False: none, zero, or 2^63 and more. */
+bool value_count(const char *text, uint64_t *number);
 /* "500ms", "120s", "2m", "1h" or "120" (seconds). False: none, zero, or more than
  * VALUE_MAX_SECONDS. */
 bool value_duration(const char *text, uint64_t *ms);

@@ -47,6 +47,7 @@ static void print_rule(FILE *out, const struct rule *r)
 	fputs(r->scratch ? " scratch" : "", out);
 	fputs(r->mask == MASK_EMPTY ? " empty" : "", out);
 	fputs(r->type == TYPE_FILE ? " file" : r->type == TYPE_DIRECTORY ? " directory" : "", out);
+	fputs(r->lost_report ? " report" : "", out);
 	fputs(r->optional ? " optional" : "", out);
 	fputs(r->follow ? " follow" : "", out);
 	fputs(r->final ? " final" : "", out);
@@ -63,6 +64,22 @@ static void print_list(FILE *out, const char *what, const struct strvec *list)
 {
 	for (size_t i = 0; i < list->n; i++)
 		fprintf(out, "%s %s\n", what, list->v[i]);
+}
+
+static void print_limits(FILE *out, const struct policy_limits *l)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} limits[] = {{"wall", l->wall_ms}, {"cpu", l->cpu_ms}, {"memory", l->memory},
+		{"processes", l->processes}, {"output", l->output}, {"file_size", l->file_size},
+		{"open_files", l->open_files}, {"core", l->core}};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+		if (limits[i].value)
+			fprintf(out, "%s %llu\n", limits[i].name,
+				(unsigned long long)limits[i].value);
+	fputs(l->output_kill ? "then kill\n" : "", out);
 }
 
 static char *dump(const struct policy *p, bool defaults)
@@ -100,14 +117,14 @@ static char *dump(const struct policy *p, bool defaults)
 	print_list(out, "cap", &p->capabilities);
 	if (p->stdio == STDIO_DIRECT)
 		fputs("direct\n", out);
-	fputs(p->require_protect ? "require protect\n" : "", out);
-	fputs(p->require_fresh_proc ? "require fresh-proc\n" : "", out);
+	for (size_t i = 0; i < p->require.n; i += 2)
+		fprintf(out, "require %s (%s)\n", p->require.v[i], p->require.v[i + 1]);
 	if (p->image_build.wanted)
 		fprintf(out, "build %s\n", p->image_build.wanted);
 	if (p->image_base.wanted)
 		fprintf(out, "base %s\n", p->image_base.wanted);
-	if (p->wall_ms)
-		fprintf(out, "wall %llu\n", (unsigned long long)p->wall_ms);
+	print_limits(out, &p->limits);
+	fputs(p->cgroup_manage ? "cgroup manage\n" : "", out);
 	fclose(out);
 	return text;
 }
@@ -253,7 +270,8 @@ static const struct good good[] = {
 	{"image", "\"image\": {\"build\": \"1.2\", \"base\": \"debian:13\"}",
 		"build 1.2\nbase debian:13\n"},
 	{"require", "\"require\": [\"fresh-proc\", \"protect\", \"fresh-proc\"]",
-		"require protect\nrequire fresh-proc\n"},
+		"require fresh-proc (p: /require/0)\nrequire protect (p: /require/1)\n"
+		"require fresh-proc (p: /require/2)\n"},
 	{"secrets", "\"environment\": {\"secrets\": [\"T\", \"_k1\", \"T\"]}",
 		"secret T\nsecret _k1\n"},
 	{"prepend", "\"environment\": {\"prepend\": {\"PATH\": [\"/a/\", \"~/b\"], \"L\": []}}",
@@ -330,9 +348,7 @@ static const struct bad bad[] = {
 		"\"network\""},
 	{"a later key: seccomp", "\"seccomp\": \"default\"", "p: /seccomp", "unknown key", ""},
 	{"a requirement that is none", "\"require\": [\"protect\", \"x\"]", "p: /require/1",
-		"must be \"protect\" or \"fresh-proc\", not \"x\"", ""},
-	{"a later key: memory", "\"limits\": {\"memory\": 1}", "p: /limits/memory", "unknown key",
-		"\"wall\""},
+		"\"nested_userns\" or \"user\", not \"x\"", ""},
 	{"missing of a grant", FS("\"write\": [{\"path\": \"/a\", \"missing\": \"watch\"}]"),
 		"p: /filesystem/write/0/missing", "unknown key", ""},
 	{"a treatment that is none", FS("\"deny\": [{\"path\": \"/a\", \"missing\": \"stub\"}]"),
