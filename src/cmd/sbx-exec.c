@@ -468,7 +468,7 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 			return rc;
 		forget_plan(e);
 		run_result_clear(&e->result);
-		e->result = (struct run_result){0};
+		e->result = (struct run_result)RUN_RESULT_INIT;
 		strvec_push(&e->notes,
 			"made anew: a socket of the host went away before it was covered (bwrap's"
 			" message is about that)");
@@ -517,7 +517,9 @@ static int print_probe(struct exec *e)
 
 int main(int argc, char **argv)
 {
-	struct exec e = {.report = {.dir = -1, .fd = -1}, .prepared = {.starts = true}};
+	struct exec e = {.report = {.dir = -1, .fd = -1},
+		.prepared = {.starts = true},
+		.result = RUN_RESULT_INIT};
 	enum run_phase phase = PHASE_POLICY;
 	struct err err = {0};
 	int rc = stdio_reserve(&err);

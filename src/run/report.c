@@ -33,8 +33,18 @@ static const char *const outcome_names[] = {
 	[OUTCOME_SETUP_FAILED] = "setup-failed",
 	[OUTCOME_COMPLETED] = "completed",
 	[OUTCOME_TIMEOUT] = "timeout",
+	[OUTCOME_CPU] = "cpu",
+	[OUTCOME_MEMORY] = "memory",
+	[OUTCOME_OUTPUT] = "output",
 	[OUTCOME_CANCELLED] = "cancelled",
+	[OUTCOME_VIOLATION] = "violation",
 	[OUTCOME_LOST] = "lost",
+};
+
+static const char *const oom_names[] = {
+	[OOM_NONE] = "none",
+	[OOM_OWN] = "own",
+	[OOM_SHARED] = "shared",
 };
 
 void run_result_clear(struct run_result *result)
@@ -42,6 +52,9 @@ void run_result_clear(struct run_result *result)
 	for (size_t i = 0; i < result->n_enforcement; i++)
 		free(result->enforcement[i].requested);
 	result->n_enforcement = 0;
+	free(result->out.kept);
+	free(result->errors.kept);
+	free(result->oom.advice);
 	strvec_clear(&result->notes);
 }
 
@@ -53,6 +66,7 @@ void run_enforce(struct run_result *result, const char *name, const char *reques
 		.requested = xstrdup(requested),
 		.enforced = enforced,
 		.by = by,
+		.hits = -1,
 	};
 }
 
@@ -81,6 +95,72 @@ static void add_text(json *object, const char *key, const char *text)
 		json_add_null(object, key);
 }
 
+/* RFC 4648, with padding; free with free(). */
+static char *base64(const char *data, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *in = (const unsigned char *)data;
+	char *text = xcalloc((len + 2) / 3 * 4 + 1, 1), *out = text;
+
+	for (size_t i = 0; i < len; i += 3) {
+		size_t n = len - i < 3 ? len - i : 3;
+		uint32_t bits = (uint32_t)in[i] << 16 | (n > 1 ? (uint32_t)in[i + 1] << 8 : 0) |
+				(n > 2 ? in[i + 2] : 0);
+
+		for (size_t k = 0; k < 4; k++)
+			*out++ = k <= n ? digits[bits >> (18 - 6 * k) & 63] : '=';
+	}
+	return text;
+}
+
+static void add_stream(json *root, const char *key, const struct run_stream *stream)
+{
+	json *object;
+
+	if (!stream->counted) {
+		json_add_null(root, key);
+		return;
+	}
+	object = json_add(root, key, json_new_object());
+	if (stream->kept) {
+		CLEANUP_FREE char *text = stream->is_text ? xstrndup(stream->kept, stream->kept_len)
+							  : base64(stream->kept, stream->kept_len);
+
+		json_add_string(object, stream->is_text ? "text" : "base64", text);
+		json_add_number(object, "head_bytes", (double)stream->head_len);
+	}
+	json_add_number(object, "bytes", (double)stream->bytes);
+	json_add_number(object, "omitted", (double)stream->omitted);
+	json_add_bool(object, "truncated", stream->omitted > 0);
+}
+
+/* Counts and sizes: negative ones are not known. */
+static void add_count(json *object, const char *key, int64_t count)
+{
+	if (count >= 0)
+		json_add_number(object, key, (double)count);
+	else
+		json_add_null(object, key);
+}
+
+static void add_oom(json *root, const struct run_oom *oom)
+{
+	json *object;
+
+	if (oom->source == OOM_UNKNOWN) {
+		json_add_null(root, "out_of_memory");
+		return;
+	}
+	object = json_add(root, "out_of_memory", json_new_object());
+	json_add_string(object, "source", oom_names[oom->source]);
+	json_add_number(object, "kills", (double)oom->kills);
+	add_count(object, "limit_bytes", oom->limit_bytes);
+	add_count(object, "peak_bytes", oom->peak_bytes);
+	json_add_bool(object, "retryable", oom->retryable);
+	add_text(object, "advice", oom->advice);
+}
+
 static void add_enforcement(json *root, const struct run_result *result)
 {
 	json *all = json_add(root, "enforcement", json_new_object());
@@ -92,6 +172,7 @@ static void add_enforcement(json *root, const struct run_result *result)
 		json_add_string(one, "requested", e->requested);
 		json_add_bool(one, "enforced", e->enforced);
 		add_text(one, "by", e->by);
+		add_count(one, "hits", e->hits);
 	}
 }
 
@@ -126,6 +207,11 @@ char *report_text(const struct run_result *result)
 	else
 		json_add_null(root, "signal");
 	json_add_number(root, "duration_ms", (double)result->duration_ms);
+	add_count(root, "cpu_ms", result->cpu_ms);
+	add_count(root, "max_rss_bytes", result->max_rss_bytes);
+	add_stream(root, "stdout", &result->out);
+	add_stream(root, "stderr", &result->errors);
+	add_oom(root, &result->oom);
 	add_enforcement(root, result);
 	json_add(root, "violations", json_new_array());
 	notes = json_add(root, "notes", json_new_array());

@@ -1,7 +1,7 @@
 /*
  * What a run came to, and the report about it.
  *
- * A report is one JSON object (docs/sbx-exec.1). To a FILE it is written whole or not at all: into
+ * A report is one JSON object (docs/sbx-report.5). To a FILE it is written whole or not at all: into
  * a new file beside it, made before anything runs, that takes its name at the end. To fd:N it is
  * written as it is.
  */
@@ -25,7 +25,11 @@ enum run_outcome {
 	OUTCOME_SETUP_FAILED,   /* the sandbox could not be made; exit 125 */
 	OUTCOME_COMPLETED,      /* the command ended by itself; its own exit code */
 	OUTCOME_TIMEOUT,        /* ended at the wall limit; exit 124 */
+	OUTCOME_CPU,            /* ended at the limit of processor time; exit 137 */
+	OUTCOME_MEMORY,         /* ended for want of memory; exit 137 */
+	OUTCOME_OUTPUT,         /* ended at the limit of its output; exit 137 */
 	OUTCOME_CANCELLED,      /* ended for a signal n to the caller; exit 128 + n */
+	OUTCOME_VIOLATION,      /* ended for a breach of the policy; exit 125 */
 	OUTCOME_LOST,           /* it ran, and how it ended or what it said is not known; 125 */
 };
 
@@ -35,22 +39,57 @@ struct enforcement {
 	char *requested; /* owned */
 	bool enforced;
 	const char *by; /* NULL = nothing */
+	int64_t hits;   /* how often it was run into; -1 = nobody counts */
 };
 
-/* Zero-initialise; ended by run_result_clear. */
+/* Whose the kills for want of memory were. */
+enum oom_source {
+	OOM_UNKNOWN, /* nothing could be read, or another cause ended the run */
+	OOM_NONE,    /* there were none */
+	OOM_OWN,     /* counted in the run's own cgroup */
+	OOM_SHARED,  /* counted in a cgroup that others share: not surely of this run */
+};
+
+/* What is known of kills for want of memory. */
+struct run_oom {
+	enum oom_source source;
+	uint64_t kills;
+	int64_t limit_bytes, peak_bytes; /* -1 = not known; limit: none or not known */
+	bool retryable;                  /* the same run may succeed later */
+	char *advice;                    /* what to do; owned; NULL = nothing */
+};
+
+/* One stream of the command's. */
+struct run_stream {
+	bool counted;     /* it went through sbx-exec; else the rest says nothing */
+	uint64_t bytes;   /* what the command wrote */
+	uint64_t omitted; /* what of it did not get to where it was to go: into kept, or else to a
+			   * file or the caller */
+	char *kept;       /* what was captured: its first bytes and its last; owned; NULL: not */
+	size_t kept_len;
+	size_t head_len;  /* the first bytes; omitted ones lie behind them */
+	bool is_text;     /* kept is UTF-8 without NUL */
+};
+
+/* RUN_RESULT_INIT at first; ended by run_result_clear. */
+#define RUN_RESULT_INIT {.cpu_ms = -1, .max_rss_bytes = -1}
 struct run_result {
 	enum run_phase phase;
 	enum run_outcome outcome;
-	int exit_code;       /* what the caller exits with */
-	int64_t duration_ms; /* from the start of bwrap to the end of all; 0 = nothing started */
-	struct enforcement enforcement[8];
+	int exit_code;         /* what the caller exits with */
+	int64_t duration_ms;   /* from the start of bwrap to the end of all; 0 = nothing started */
+	int64_t cpu_ms;        /* of all processes of the run; -1 = not known */
+	int64_t max_rss_bytes; /* the most that all of them held at a time; -1 = not known */
+	struct run_stream out, errors; /* standard output and error */
+	struct run_oom oom;
+	struct enforcement enforcement[16];
 	size_t n_enforcement;
 	struct strvec notes;
 	struct err err; /* kind ERR_NONE when the command ran and was not lost */
 };
 
 void run_result_clear(struct run_result *result);
-/* requested is copied. */
+/* requested is copied; hits are not known yet. */
 void run_enforce(struct run_result *result, const char *name, const char *requested, bool enforced,
 	const char *by);
 /* The outcome and exit code of an error that came before the command ran; err is copied. */

@@ -31,12 +31,16 @@ static const char *text_of(const json *object, const char *key)
 
 static void test_text(void)
 {
-	struct run_result result = {
-		.phase = PHASE_RUN, .outcome = OUTCOME_COMPLETED, .exit_code = 137};
+	static const char *const unknown[] = {
+		"cpu_ms", "max_rss_bytes", "stdout", "stderr", "out_of_memory"};
+	struct run_result result = RUN_RESULT_INIT;
 	CLEANUP_JSON json *doc = NULL, *refused = NULL;
 	const json *network;
 	struct err err;
 
+	result.phase = PHASE_RUN;
+	result.outcome = OUTCOME_COMPLETED;
+	result.exit_code = 137;
 	run_enforce(&result, "network", "none", true, "network namespace");
 	strvec_push(&result.notes, "bytes \xff\x1b[0m \"quoted\"");
 	doc = read_report(&result);
@@ -48,6 +52,10 @@ static void test_text(void)
 	network = json_get(json_get(doc, "enforcement"), "network");
 	is_str(text_of(network, "by"), "network namespace", "enforced, and by what");
 	ok(json_bool(json_get(network, "enforced")), "enforced");
+	ok(json_type(json_get(network, "hits")) == JSON_NULL, "hits that nobody counts are null");
+	for (size_t i = 0; i < sizeof(unknown) / sizeof(*unknown); i++)
+		ok(json_type(json_get(doc, unknown[i])) == JSON_NULL,
+			"%s is null when it is not known", unknown[i]);
 
 	err_set(&err, ERR_NOT_FOUND, "x is not found");
 	err_hint(&err, "look elsewhere");
@@ -57,6 +65,78 @@ static void test_text(void)
 	is_int((int)json_number(json_get(refused, "exit_code")), 127, "127");
 	is_str(text_of(json_get(refused, "error"), "hint"), "look elsewhere", "with the hint");
 	ok(json_type(json_get(refused, "signal")) == JSON_NULL, "127 is no signal");
+	run_result_clear(&result);
+}
+
+/* The stream as a report prints it. */
+static json *read_stream(struct run_stream stream)
+{
+	struct run_result result = RUN_RESULT_INIT;
+
+	stream.counted = true;
+	result.out = stream;
+	return read_report(&result);
+}
+
+static void test_streams(void)
+{
+	static struct {
+		char kept[8];
+		const char *base64;
+	} rows[] = {{"", ""}, {"\xff", "/w=="}, {"\xff\xfe", "//4="}, {"\xff\xfe\xfd", "//79"},
+		{"\xff\xfe\xfd\1", "//79AQ=="}};
+	CLEANUP_JSON json *text = read_stream((struct run_stream){.bytes = 5000000000,
+		.omitted = 4999999993,
+		.kept = (char[]){"a\n\"\x1b\xc3\xa4"},
+		.kept_len = 6,
+		.head_len = 3,
+		.is_text = true});
+	CLEANUP_JSON json *counted = read_stream((struct run_stream){.bytes = 3});
+	const json *out = json_get(text, "stdout");
+
+	is_str(text_of(out, "text"), "a\n\"\x1b\xc3\xa4", "text is as it was");
+	ok(json_get(out, "base64") == NULL, "and not there twice");
+	is_int((long long)json_number(json_get(out, "bytes")), 5000000000, "all bytes are counted");
+	is_int((long long)json_number(json_get(out, "omitted")), 4999999993, "those left out too");
+	is_int((int)json_number(json_get(out, "head_bytes")), 3, "where they were is said");
+	ok(json_bool(json_get(out, "truncated")), "it is truncated");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		size_t len = strlen(rows[i].kept);
+		CLEANUP_JSON json *doc = read_stream((struct run_stream){
+			.bytes = len, .kept = rows[i].kept, .kept_len = len, .head_len = len});
+
+		out = json_get(doc, "stdout");
+		is_str(text_of(out, "base64"), rows[i].base64, "%zu bytes in base64", len);
+		ok(!json_get(out, "text") && !json_bool(json_get(out, "truncated")),
+			"are no text, and whole");
+	}
+	out = json_get(counted, "stdout");
+	ok(out && !json_get(out, "text") && !json_get(out, "base64") &&
+			json_number(json_get(out, "bytes")) == 3,
+		"a stream that was not captured has its counts only");
+}
+
+static void test_oom(void)
+{
+	struct run_result result = RUN_RESULT_INIT;
+	CLEANUP_JSON json *doc = NULL;
+	const json *oom;
+
+	result.cpu_ms = 0;
+	result.oom = (struct run_oom){.source = OOM_SHARED,
+		.kills = 2,
+		.limit_bytes = -1,
+		.peak_bytes = 4096,
+		.advice = xstrdup("wait")};
+	doc = read_report(&result);
+	oom = json_get(doc, "out_of_memory");
+	is_str(text_of(oom, "source"), "shared", "whose kills they were");
+	is_int((int)json_number(json_get(oom, "kills")), 2, "kills");
+	ok(json_type(json_get(oom, "limit_bytes")) == JSON_NULL, "a limit that is not known");
+	is_int((int)json_number(json_get(oom, "peak_bytes")), 4096, "peak");
+	ok(!json_bool(json_get(oom, "retryable")), "retryable");
+	is_str(text_of(oom, "advice"), "wait", "advice");
+	ok(json_type(json_get(doc, "cpu_ms")) == JSON_NUMBER, "no time is a number");
 	run_result_clear(&result);
 }
 
@@ -78,7 +158,7 @@ static void test_exit_codes(void)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct run_result result = {0};
+		struct run_result result = RUN_RESULT_INIT;
 		struct err err;
 
 		err_set(&err, rows[i].kind, "message");
@@ -103,7 +183,7 @@ static int try_place(const char *place, const int *pass_fds, size_t n)
 
 static void test_places(void)
 {
-	struct run_result result = {.phase = PHASE_RUN, .outcome = OUTCOME_COMPLETED};
+	struct run_result result = RUN_RESULT_INIT;
 	struct report report = {.dir = -1, .fd = -1};
 	char dir[] = "/tmp/sbx-test-report.XXXXXX";
 	CLEANUP_FREE char *number = NULL;
@@ -150,6 +230,8 @@ static void test_places(void)
 int main(void)
 {
 	test_text();
+	test_streams();
+	test_oom();
 	test_exit_codes();
 	test_places();
 	return done_testing();
