@@ -28,7 +28,8 @@ LDHARDEN := -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 ALL_CPPFLAGS = -D_GNU_SOURCE -DSBX_VERSION='"$(VERSION)"' -Isrc $(CPPFLAGS)
 ALL_CFLAGS = -std=gnu11 $(WARN) $(if $(WERROR),-Werror) $(HARDEN) $(CFLAGS)
 CJSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags libcjson 2>/dev/null)
-LIBS = $(shell $(PKG_CONFIG) --libs libcjson 2>/dev/null || echo -lcjson)
+LIBS = $(shell $(PKG_CONFIG) --libs libcjson 2>/dev/null || echo -lcjson) \
+	$(shell $(PKG_CONFIG) --libs libcgroup 2>/dev/null || echo -lcgroup)
 
 TOOLS := sbx-plan sbx-exec
 BINS := $(TOOLS:%=$(BUILD)/%)

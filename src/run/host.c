@@ -2,30 +2,15 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/read.h"
 
 #include <linux/capability.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-/* The lines of a file without their ends; none when it cannot be read. */
-static void read_lines(const char *path, struct strvec *lines)
-{
-	FILE *file = fopen(path, "re");
-	CLEANUP_FREE char *line = NULL;
-	size_t size = 0;
-
-	while (file && getline(&line, &size, file) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		strvec_push(lines, line);
-	}
-	if (file)
-		fclose(file);
-}
 
 /* The number in a file of /proc/sys; -1 when it is not there. */
 static long setting(const char *path)
