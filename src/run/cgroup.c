@@ -745,7 +745,7 @@ static void make_groups(struct leaf *leaf, const struct leaf_limits *limits, str
 		make_v1(leaf, CPU, &own[CPU]);
 	}
 	for (enum controller c = MEMORY; c < CONTROLLERS; c++) {
-		if (!leaf->of[c] && !leaf->why[c])
+		if (!leaf->of[c] && !leaf->why[c] && (c != PIDS || limits->tasks))
 			leaf->why[c] = xasprintf("no mounted cgroup hierarchy shows the caller's "
 						 "own group of the controller %s",
 				names_v1[c]);
@@ -849,11 +849,14 @@ void leaf_read(const struct leaf *leaf, struct leaf_counts *counts)
 	}
 	if (cpu && !cpu->v2 && counts->cpu_us > 0)
 		counts->cpu_us /= 1000; /* ns */
-	if (memory && !memory->v2 && counts->memory_hits >= 0) {
-		/* With both limits the same, the one that includes swap is the one that is hit. */
-		int64_t swap = read_number(memory->dir, "memory.memsw.failcnt", NULL);
+	if (memory && !memory->v2 && counts->memory_hits == 0) {
+		/* With both v1 limits the same it is the one that includes swap that is hit, and newer
+		 * kernels do not count that. */
+		int64_t limit = read_number(memory->dir, "memory.memsw.limit_in_bytes", NULL);
 
-		counts->memory_hits += swap > 0 ? swap : 0;
+		counts->memory_hits =
+			limit > 0 &&
+			limit <= read_number(memory->dir, "memory.memsw.max_usage_in_bytes", NULL);
 	}
 	if (!memory && leaf->own_oom_kills >= 0) {
 		int64_t now = own_oom_kills(leaf);

@@ -79,8 +79,8 @@ struct leaf_counts {
 	int64_t cpu_us;
 	int64_t memory;      /* bytes now, page cache included */
 	int64_t memory_peak; /* bytes; v2 counts it since Linux 5.19 */
-	int64_t memory_hits; /* how often the memory limit was reached, and usually something could be
-				given back */
+	int64_t memory_hits; /* how often the memory limit was reached, though something may have been
+				given back then; on v1 it may say 1 for any number */
 	int64_t tasks;       /* now */
 	int64_t task_hits;   /* how often a fork was refused, here or (mostly since Linux 6.11) by a
 				limit further up */
