@@ -5,6 +5,7 @@
 
 #include <getopt.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +31,14 @@ struct option_row {
 	unsigned tools;
 	handle_fn *handle;
 	const char *section, *key; /* where the flag's value goes in the command line's layer */
-	int value; /* set_output: enum plan_output; add_question: enum plan_answer */
+	/* set_output: enum plan_output; add_question: enum plan_answer; set_switch: the bool's
+	 * place in struct options */
+	int value;
 };
 
 static handle_fn add_policy, add_to_list, set_value, add_bind, add_tmpfs, add_variable, set_bwrap,
-	set_report, add_pass_fd, set_output, add_question, set_strict, set_target, set_probe,
-	show_help, show_version;
+	set_report, add_pass_fd, set_output, add_question, set_switch, set_target, show_help,
+	show_version;
 
 static const struct option_row table[] = {
 	{"Policy", "policy", 'p', "NAME|FILE", "add a policy: a name, or a file (with a slash)",
@@ -69,6 +72,16 @@ static const struct option_row table[] = {
 		"hostname", 0},
 	{NULL, "timeout", 0, "TIME", "end the command after 120s, 2m, 1h, 500ms", BOTH, set_value,
 		"limits", "wall", 0},
+	{NULL, "cpu", 0, "TIME", "end it after so much processor time", BOTH, set_value, "limits",
+		"cpu", 0},
+	{NULL, "memory", 0, "SIZE", "the memory of all its processes: 512M, 2G", BOTH, set_value,
+		"limits", "memory", 0},
+	{NULL, "processes", 0, "N", "how many processes and threads there can be", BOTH, set_value,
+		"limits", "processes", 0},
+	{NULL, "output-limit", 0, "SIZE", "how much it can write to stdout and stderr each", BOTH,
+		set_value, "limits", "output", 0},
+	{NULL, "require", 0, "NAME", "do not run if this cannot be enforced: memory", BOTH,
+		add_to_list, NULL, "require", 0},
 	{NULL, "pass-fd", 0, "N", "keep this descriptor open for the command", TOOL_EXEC,
 		add_pass_fd, NULL, NULL, 0},
 	{"Output", "print", 0, NULL, "bwrap's options for a shell, one a line (the default)",
@@ -88,13 +101,19 @@ static const struct option_row table[] = {
 	{NULL, "sockets", 0, NULL, "which sockets and FIFOs are left to talk to", TOOL_PLAN,
 		add_question, NULL, NULL, ANSWER_SOCKETS},
 	{NULL, "strict", 0, NULL, "refuse rules without effect or not enforced", TOOL_PLAN,
-		set_strict, NULL, NULL, 0},
+		set_switch, NULL, NULL, offsetof(struct options, strict)},
 	{NULL, "target-bwrap", 0, "VERSION", "use only options that this bwrap has", TOOL_PLAN,
 		set_target, NULL, NULL, 0},
 	{NULL, "report", 0, "FILE|fd:N", "write what happened, as JSON", TOOL_EXEC, set_report,
 		NULL, NULL, 0},
+	{NULL, "summary", 0, NULL, "say at the end how it went, on standard error", TOOL_EXEC,
+		set_switch, NULL, NULL, offsetof(struct options, summary)},
+	{NULL, "progress", 0, NULL, "say what is being done, on standard error", TOOL_EXEC,
+		set_switch, NULL, NULL, offsetof(struct options, progress)},
+	{NULL, "strict", 0, NULL, "sbx-plan's --strict, and 125 after a violation", TOOL_EXEC,
+		set_switch, NULL, NULL, offsetof(struct options, strict)},
 	{NULL, "probe", 0, NULL, "say what can be done on this host; run nothing", TOOL_EXEC,
-		set_probe, NULL, NULL, 0},
+		set_switch, NULL, NULL, offsetof(struct options, probe)},
 	{NULL, "json", 0, NULL, "with --probe: as JSON, on a terminal too", TOOL_EXEC, set_output,
 		NULL, NULL, OUTPUT_JSON},
 	{"Other", "bwrap", 0, "PATH", "the bwrap to use", BOTH, set_bwrap, NULL, NULL, 0},
@@ -335,11 +354,10 @@ static int add_question(struct parse *p, const struct option_row *row, const cha
 	return 0;
 }
 
-static int set_strict(struct parse *p, const struct option_row *row, const char *arg)
+static int set_switch(struct parse *p, const struct option_row *row, const char *arg)
 {
-	(void)row;
 	(void)arg;
-	p->options->strict = true;
+	*(bool *)((char *)p->options + row->value) = true;
 	return 0;
 }
 
@@ -354,14 +372,6 @@ static int set_target(struct parse *p, const struct option_row *row, const char 
 			"give the version that bwrap --version prints there, such as 0.8.0");
 	free(p->options->target);
 	p->options->target = xmemdup(&version, sizeof(version));
-	return 0;
-}
-
-static int set_probe(struct parse *p, const struct option_row *row, const char *arg)
-{
-	(void)row;
-	(void)arg;
-	p->options->probe = true;
 	return 0;
 }
 
@@ -496,7 +506,8 @@ static int check_combination(struct parse *p, bool has_command)
 		return usage(p, o->output == OUTPUT_NUL ? "-0" : "--check",
 			"an answer is text or, with --json, JSON",
 			"leave it out: an answer proves the plan too");
-	if (o->probe && (has_command || o->policies.n || o->flags || o->report || o->n_pass_fds))
+	if (o->probe && (has_command || o->policies.n || o->flags || o->report || o->n_pass_fds ||
+				o->strict || o->summary || o->progress))
 		return usage(p, "--probe", "no command is run, under no policy",
 			"it goes with --json and --bwrap only");
 	if (p->tool == TOOL_EXEC && o->output == OUTPUT_JSON && !o->probe)

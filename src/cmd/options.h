@@ -45,7 +45,9 @@ struct options {
 	enum plan_output output; /* sbx-plan; sbx-exec --probe knows OUTPUT_JSON */
 	enum plan_answer answer; /* sbx-plan */
 	struct strvec questions; /* sbx-plan: paths of --explain or --map, as written */
-	bool strict;             /* sbx-plan --strict */
+	bool strict;             /* rules without effect are refused; sbx-exec: a violation that did
+				    not end the run makes it 125 too */
+	bool summary, progress;  /* sbx-exec: what goes to stderr, at the end and meanwhile */
 	char **command;          /* NULL-terminated, inside argv; may be empty */
 	size_t n_command;
 	struct bwrap_version *target; /* sbx-plan --target-bwrap, or NULL */

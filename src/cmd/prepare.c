@@ -358,6 +358,53 @@ int prepare_required(struct prepared *p, bool nested_userns, struct err *err)
 	return err_at(err, "%s", where);
 }
 
+/* All are printed but the last, which err gets. */
+static int check_fates(const struct explainer *e, const char *tool, struct err *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < e->plan->rules.n; i++) {
+		const struct rule_fate *f = &e->rules[i];
+		CLEANUP_FREE char *rule = rule_text(f->rule);
+		CLEANUP_FREE char *origin = origin_text(&f->rule->origin);
+		CLEANUP_FREE char *by = f->by ? origin_text(&f->by->origin) : NULL;
+		struct err one = {0};
+
+		if (f->fate == FATE_SHADOWED)
+			err_set(&one, ERR_PLAN, "%s is shadowed: %s decides there", rule, by);
+		else if (f->fate == FATE_IMPOSSIBLE)
+			err_set(&one, ERR_PLAN,
+				"%s is impossible: links that others can change lead to %s", rule,
+				f->place);
+		else if (f->fate == FATE_MISSING && f->open)
+			err_set(&one, ERR_PLAN,
+				"%s is not enforced: it does not exist, and the command could"
+				" make it",
+				rule);
+		else
+			continue;
+		n++;
+		err_at(&one, "%s", origin);
+		err_hint(&one, "sbx-plan --rules shows what became of every rule");
+		if (n > 1)
+			print_err(tool, err);
+		*err = one;
+	}
+	return n ? -1 : 0;
+}
+
+int prepare_strict(struct prepared *p, const char *tool, bool nested_userns, struct err *err)
+{
+	struct explainer e;
+	int rc;
+
+	if (prepare_explainer(p, &e, nested_userns, err) < 0)
+		return -1;
+	rc = check_fates(&e, tool, err);
+	explainer_clear(&e);
+	return rc;
+}
+
 int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, struct err *err)
 {
 	struct plan_request request = {.proc = proc, .cwd = p->cwd};

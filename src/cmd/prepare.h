@@ -53,6 +53,9 @@ int prepare_explainer(
 	struct prepared *p, struct explainer *e, bool nested_userns, struct err *err);
 /* Refuses a proven plan that does not hold what the policy's "require" names. */
 int prepare_required(struct prepared *p, bool nested_userns, struct err *err);
+/* --strict: refuses a proven plan in which a rule has no effect, or protects a name that the command
+ * could make. Of several, tool prints all but the last. */
+int prepare_strict(struct prepared *p, const char *tool, bool nested_userns, struct err *err);
 /* Gives back what prepare_plan holds (run/lease.h). */
 void prepare_end_leases(struct prepared *p, struct strvec *notes);
 /* Drops what prepare_plan made, so that it can be called again; leases stay. */

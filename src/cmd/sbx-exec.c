@@ -189,6 +189,8 @@ static int make_plan(struct exec *e, struct err *err)
 	if (prepare_plan(p, prepare_proc(e->probe.proc), false, err) < 0 ||
 		prepare_required(p, !e->probe.disable_userns, err) < 0)
 		return -1;
+	if (e->options.strict && prepare_strict(p, tool, !e->probe.disable_userns, err) < 0)
+		return -1;
 	if (check_places(e, err) < 0)
 		return -1;
 	bwrap.bind_fd = e->probe.bind_fd && p->plan.n + SPARE_FDS < fd_limit();

@@ -232,32 +232,6 @@ static char *question_path(
 	return value.spelled;
 }
 
-/* "deny /x", "mount /x at /y (read)": for people. */
-static char *rule_text(const struct rule *rule)
-{
-	switch (rule->kind) {
-	case RULE_ROOT:
-		return xasprintf("root %s", access_name(rule->access));
-	case RULE_PATH:
-		return xasprintf(
-			"%s %s", rule->connect ? "connect" : access_name(rule->access), rule->path);
-	case RULE_MOUNT:
-		return xasprintf(
-			"mount %s at %s (%s)", rule->path, rule->at, access_name(rule->access));
-	case RULE_TMPFS:
-		return xasprintf("tmpfs %s", rule->at);
-	case RULE_FILE:
-		return xasprintf("file %s", rule->at);
-	case RULE_DEVICE:
-		return xasprintf("device %s", rule->path);
-	case RULE_PROC:
-		return xasprintf("proc %s", rule->at);
-	case RULE_DEV:
-		return xasprintf("dev %s", rule->at);
-	}
-	return NULL;
-}
-
 static void print_line(const char *label, const char *text)
 {
 	printf("  %-10s", label);
@@ -477,61 +451,25 @@ static void answer_sockets(const struct explainer *e, json *answers)
 	survey_clear(&survey);
 }
 
-/* --strict: every rule that has no effect is an error. */
-static int check_fates(const struct explainer *e, struct err *err)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < e->plan->rules.n; i++) {
-		const struct rule_fate *f = &e->rules[i];
-		CLEANUP_FREE char *rule = rule_text(f->rule);
-		CLEANUP_FREE char *origin = origin_text(&f->rule->origin);
-		CLEANUP_FREE char *by = f->by ? origin_text(&f->by->origin) : NULL;
-		struct err one = {0};
-
-		if (f->fate == FATE_SHADOWED)
-			err_set(&one, ERR_PLAN, "%s is shadowed: %s decides there", rule, by);
-		else if (f->fate == FATE_IMPOSSIBLE)
-			err_set(&one, ERR_PLAN,
-				"%s is impossible: links that others can change lead to %s", rule,
-				f->place);
-		else if (f->fate == FATE_MISSING && f->open)
-			err_set(&one, ERR_PLAN,
-				"%s is not enforced: it does not exist, and the command could"
-				" make it",
-				rule);
-		else
-			continue;
-		n++;
-		err_at(&one, "%s", origin);
-		err_hint(&one, "sbx-plan --rules shows what became of every rule");
-		if (n > 1)
-			print_err(tool, err);
-		*err = one;
-	}
-	return n ? -1 : 0;
-}
-
-/* --strict and what was asked for instead of the plan. */
+/* What was asked for instead of the plan. */
 static int answer(
 	struct prepared *p, const struct options *options, bool nested_userns, struct err *err)
 {
 	CLEANUP_JSON json *answers = options->output == OUTPUT_JSON ? json_new_array() : NULL;
 	struct explainer e;
-	int rc;
+	int rc = 0;
 
 	if (prepare_explainer(p, &e, nested_userns, err) < 0)
 		return -1;
-	rc = options->strict ? check_fates(&e, err) : 0;
-	if (rc == 0 && options->answer == ANSWER_EXPLAIN)
+	if (options->answer == ANSWER_EXPLAIN)
 		rc = answer_explain(p, &e, options, answers, err);
-	if (rc == 0 && options->answer == ANSWER_MAP)
+	if (options->answer == ANSWER_MAP)
 		rc = answer_map(p, &e, options, answers, err);
-	if (rc == 0 && options->answer == ANSWER_RULES)
+	if (options->answer == ANSWER_RULES)
 		answer_rules(&e, answers);
-	if (rc == 0 && options->answer == ANSWER_SOCKETS)
+	if (options->answer == ANSWER_SOCKETS)
 		answer_sockets(&e, answers);
-	if (rc == 0 && answers && options->answer != ANSWER_PLAN)
+	if (rc == 0 && answers)
 		print_document(answers);
 	explainer_clear(&e);
 	return rc;
@@ -606,7 +544,9 @@ int main(int argc, char **argv)
 		rc = fit(&p.plan, &bwrap, &p.policy, &options, &err);
 	if (rc == 0)
 		rc = prepare_required(&p, !bwrap.disable_userns, &err);
-	if (rc == 0 && (options.strict || options.answer != ANSWER_PLAN))
+	if (rc == 0 && options.strict)
+		rc = prepare_strict(&p, tool, !bwrap.disable_userns, &err);
+	if (rc == 0 && options.answer != ANSWER_PLAN)
 		rc = answer(&p, &options, !bwrap.disable_userns, &err);
 	if (rc == 0 && options.answer == ANSWER_PLAN)
 		rc = print_plan(&p, &options, &bwrap, &err);

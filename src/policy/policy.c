@@ -28,6 +28,31 @@ char *origin_text(const struct origin *origin)
 	return xasprintf("%s%s%s", origin->file, *origin->pointer ? ": " : "", origin->pointer);
 }
 
+char *rule_text(const struct rule *rule)
+{
+	switch (rule->kind) {
+	case RULE_ROOT:
+		return xasprintf("root %s", access_name(rule->access));
+	case RULE_PATH:
+		return xasprintf(
+			"%s %s", rule->connect ? "connect" : access_name(rule->access), rule->path);
+	case RULE_MOUNT:
+		return xasprintf(
+			"mount %s at %s (%s)", rule->path, rule->at, access_name(rule->access));
+	case RULE_TMPFS:
+		return xasprintf("tmpfs %s", rule->at);
+	case RULE_FILE:
+		return xasprintf("file %s", rule->at);
+	case RULE_DEVICE:
+		return xasprintf("device %s", rule->path);
+	case RULE_PROC:
+		return xasprintf("proc %s", rule->at);
+	case RULE_DEV:
+		return xasprintf("dev %s", rule->at);
+	}
+	return NULL;
+}
+
 static void clear_variables(struct env_set *set, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -101,6 +101,9 @@ struct rule {
 	struct origin origin;
 };
 
+/* "deny /x", "mount /x at /y (read)": for people. Free with free(). */
+char *rule_text(const struct rule *rule);
+
 enum network { NETWORK_NONE, NETWORK_HOST };
 enum proc_mode { PROC_AUTO, PROC_FRESH, PROC_BIND, PROC_NONE };
 enum dev_mode { DEV_MINIMAL, DEV_NONE };

@@ -63,6 +63,12 @@ static const struct good good[] = {
 	{"--user 1:2 --user=owner", DOC("\"identity\":{\"user\":\"owner\"}")},
 	{"--hostname h", DOC("\"identity\":{\"hostname\":\"h\"}")},
 	{"--timeout 500ms", DOC("\"limits\":{\"wall\":\"500ms\"}")},
+	{"--cpu 30s --memory 512M --processes 64 --output-limit=1M",
+		DOC("\"limits\":{\"cpu\":\"30s\",\"memory\":\"512M\",\"processes\":\"64\","
+		    "\"output\":\"1M\"}")},
+	{"--memory 1G --timeout 5 --memory 2G",
+		DOC("\"limits\":{\"wall\":\"5\",\"memory\":\"2G\"}")},
+	{"--require memory --require=network", DOC("\"require\":[\"memory\",\"network\"]")},
 	{"-p a", NULL},
 };
 
@@ -105,7 +111,14 @@ static const struct bad bad[] = {
 	{TOOL_PLAN, "--target-bwrap=", "--target-bwrap", "MAJOR.MINOR.PATCH", "bwrap --version"},
 	{TOOL_PLAN, "--target-bwrap 0.8.x", "--target-bwrap", "MAJOR.MINOR.PATCH", "0.8.0"},
 	{TOOL_EXEC, "--seccomp x", "--seccomp", "unknown option", ""},
-	{TOOL_EXEC, "--memory 1G", "--memory", "unknown option", ""},
+	{TOOL_EXEC, "--memory", "--memory", "needs an argument", ""},
+	{TOOL_EXEC, "--require", "--require", "needs an argument", ""},
+	{TOOL_PLAN, "--summary", "--summary", "unknown option", ""},
+	{TOOL_PLAN, "--progress", "--progress", "unknown option", ""},
+	{TOOL_EXEC, "--strict=x", "--strict=x", "takes no argument", ""},
+	{TOOL_EXEC, "--probe --strict", "--probe", "no policy", ""},
+	{TOOL_EXEC, "--probe --summary", "--probe", "no command", ""},
+	{TOOL_EXEC, "--progress --probe", "--probe", "no command", ""},
 	{TOOL_EXEC, "--read", "--read", "needs an argument", ""},
 	{TOOL_EXEC, "--connect", "--connect", "needs an argument", ""},
 	{TOOL_EXEC, "--sockets", "--sockets", "unknown option", ""},
@@ -178,6 +191,12 @@ static void test_through_policy(void)
 		{"--user root", "command line: --user root", "in numbers, not \"root\""},
 		{"--hostname _", "command line: --hostname _", "no host name"},
 		{"--timeout 0", "command line: --timeout 0", "no duration"},
+		{"--cpu 0", "command line: --cpu 0", "no duration"},
+		{"--memory 1K", "command line: --memory 1K", "too little memory"},
+		{"--processes 2", "command line: --processes 2", "from 3"},
+		{"--processes x", "command line: --processes x", "from 3"},
+		{"--output-limit 0", "command line: --output-limit 0", "no size"},
+		{"--require speed", "command line: --require speed", "must be"},
 		{"--device /proc/x", "command line: --device /proc/x", "/proc is always"},
 	};
 	static const struct policy_context context = {.home = "/home/u", .cwd = "/w"};
@@ -229,6 +248,20 @@ static void test_rest(void)
 	ok(o.n_pass_fds == 2 && o.pass_fds[0] == 3 && o.pass_fds[1] == 7, "descriptors, each once");
 	is_str(o.report, "fd:9", "report");
 	is_str(o.bwrap, "/c", "the last bwrap");
+	options_clear(&o);
+
+	ok(!o.strict && !o.summary && !o.progress, "no switch is on unless it is said");
+	parse(&o, TOOL_EXEC, "--strict", &err);
+	ok(o.strict && !o.summary && !o.progress && !o.probe, "--strict alone");
+	options_clear(&o);
+	parse(&o, TOOL_EXEC, "--summary", &err);
+	ok(o.summary && !o.strict && !o.progress && !o.probe, "--summary alone");
+	options_clear(&o);
+	parse(&o, TOOL_EXEC, "--progress", &err);
+	ok(o.progress && !o.strict && !o.summary && !o.probe, "--progress alone");
+	options_clear(&o);
+	parse(&o, TOOL_PLAN, "--strict", &err);
+	ok(o.strict, "--strict of sbx-plan");
 	options_clear(&o);
 
 	parse(&o, TOOL_EXEC, "--probe --json --bwrap /b", &err);
@@ -295,13 +328,15 @@ static void test_help(void)
 {
 	static const char *const plan[] = {
 		"sbx-plan [options]", "--print", "-0", "--check", "--target-bwrap VERSION"};
-	static const char *const exec[] = {
-		"sbx-exec [options]", "--report FILE|fd:N", "--pass-fd N", "--probe"};
+	static const char *const exec[] = {"sbx-exec [options]", "--report FILE|fd:N",
+		"--pass-fd N", "--probe", "--summary", "--progress"};
 	static const char *const both[] = {"-p, --policy NAME|FILE", "--read PATH", "--write PATH",
 		"--deny PATH", "--connect SOCKET", "--bind FROM:AT[:ro|:rw]", "--tmpfs AT[:SIZE]",
 		"--device PATH", "--proc MODE", "--net MODE", "--env NAME=VALUE", "--inherit NAME",
 		"--secret NAME", "--chdir DIR", "--user UID[:GID]", "--hostname NAME",
-		"--timeout TIME", "--bwrap PATH", "--json", "--help", "--version", "\nPolicy\n"};
+		"--timeout TIME", "--cpu TIME", "--memory SIZE", "--processes N",
+		"--output-limit SIZE", "--require NAME", "--strict", "--bwrap PATH", "--json",
+		"--help", "--version", "\nPolicy\n"};
 	int rc_plan, rc_exec, rc;
 	CLEANUP_FREE char *p = help(TOOL_PLAN, "--help", &rc_plan),
 			  *e = help(TOOL_EXEC, "-h x", &rc_exec);
