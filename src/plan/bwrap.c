@@ -308,12 +308,6 @@ static void find_lack(struct lack *lack, const struct strvec *words, const struc
 	}
 }
 
-/* Whether a size was written in a policy, and is not the default. */
-static bool asks_size(const struct rule *rule)
-{
-	return rule->size && rule->origin.layer;
-}
-
 static int err_lack(const struct lack *lack, struct err *err)
 {
 	CLEANUP_FREE char *text = lack_text(lack);
@@ -322,7 +316,7 @@ static int err_lack(const struct lack *lack, struct err *err)
 	err_set(err, ERR_PLAN, "%s, and %s%s", text,
 		step ? "the plan needs it: " : "no plan can do without it", step ? step : "");
 	err_hint(err, "%s",
-		lack->op && asks_size(lack->op->why)
+		lack->op && lack->op->why->size
 			? "use that bwrap or a later one there, or take the size out of the rule"
 			: "use that bwrap or a later one there");
 	return lack->op ? err_rule(err, lack->op->why) : -1;
@@ -360,7 +354,7 @@ int bwrap_fit(struct plan *plan, struct bwrap_options *options, const struct pol
 		struct op *op = &plan->ops[i];
 		struct bwrap_words words = {0};
 
-		if (no_size && op->size && !asks_size(op->why)) {
+		if (no_size && op->size && !op->why->size) {
 			op->size = 0;
 			strvec_pushf(&plan->notes, "%s is not bounded: %s", op->dest, no_size);
 		}

@@ -24,12 +24,14 @@
 #include "plan/places.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* Own tmpfs directories are never unsized: half of this for /tmp, half for /dev/shm. */
-#define TMPFS_DEFAULT_SIZE (512ULL << 20)
+/* Own tmpfs directories are never unsized: half of limits.memory, or else of this, for /tmp, and half
+ * for /dev/shm. */
+#define TMPFS_TOGETHER (1ULL << 30)
 
 /* bwrap reads the whole mount table for each: with n in place the next takes some 40 us + n * 1.55 us
  * (0.8.0, measured). */
@@ -42,8 +44,14 @@ struct planner {
 	const struct tree *tree;
 	const struct place *root; /* borrowed, of places_make */
 	struct strvec seals;
+	uint64_t memory; /* limits.memory: 0 = no limit */
 	struct err *err;
 };
+
+static uint64_t default_size(const struct planner *p)
+{
+	return (p->memory ? p->memory : TMPFS_TOGETHER) / 2;
+}
 
 /* What a process would find at a path if no rule spoke of it. */
 struct under {
@@ -368,7 +376,13 @@ static int emit_tmpfs(struct planner *p, const struct place *place, const struct
 		struct op *op = add_op(p, OP_TMPFS, NULL, place->path, rule);
 
 		op->mode = rule->scratch ? 0700 : 01777;
-		op->size = rule->size ? rule->size : TMPFS_DEFAULT_SIZE;
+		op->size = rule->size ? rule->size : default_size(p);
+		if (p->memory && op->size > p->memory)
+			strvec_pushf(&p->plan->notes,
+				"%s has a size of %" PRIu64
+				" bytes, more than limits.memory, which is %" PRIu64
+				": what it holds counts as memory",
+				place->path, op->size, p->memory);
 	}
 	return emit_kids(p, place, true, NULL, rule->access, rule);
 }
@@ -511,7 +525,7 @@ static int emit_dev(struct planner *p, const struct place *place)
 		struct op *shm = add_op(p, OP_TMPFS, NULL, "/dev/shm", place->why);
 
 		shm->mode = 01777;
-		shm->size = TMPFS_DEFAULT_SIZE;
+		shm->size = default_size(p);
 	}
 	if (!denies_kid(place, "mqueue"))
 		add_op(p, OP_MQUEUE, NULL, "/dev/mqueue", place->why);
@@ -613,7 +627,8 @@ static void note_many_mounts(struct plan *plan)
 int plan_make(struct plan *plan, const struct policy *policy, const struct tree *tree,
 	const struct plan_request *request, struct err *err)
 {
-	struct planner p = {.plan = plan, .tree = tree, .err = err};
+	struct planner p = {
+		.plan = plan, .tree = tree, .memory = policy->limits.memory, .err = err};
 	struct place *root;
 	const char *cwd = policy->cwd ? policy->cwd : request->cwd;
 	int rc;

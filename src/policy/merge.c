@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TMP_SIZE (512ULL << 20)
-
 void merge_clear(struct merge *merge)
 {
 	for (size_t i = 0; i < N_SETTINGS; i++) {
@@ -530,8 +528,7 @@ static void add_defaults(struct policy *p)
 	if (!rule_at(p, "/tmp"))
 		add_default(p, (struct rule){.kind = RULE_TMPFS,
 				       .access = ACCESS_WRITE,
-				       .at = (char[]){"/tmp"},
-				       .size = TMP_SIZE});
+				       .at = (char[]){"/tmp"}});
 }
 
 /* A PROC or DEV rule that says "none" has done its work when it has replaced the default one. */

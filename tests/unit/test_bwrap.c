@@ -310,7 +310,7 @@ static void fit(const struct fit *f)
 {
 	char file[] = "p.json", asked[] = "/filesystem/tmpfs/0", denied[] = "/filesystem/deny/0";
 	struct rule ask = rule_of(file, asked, 1, f->size), deny = rule_of(file, denied, 1, 0),
-		    own = rule_of(file, denied, 0, 512), dev = rule_of(file, denied, 0, 0);
+		    own = rule_of(file, denied, 0, 0), dev = rule_of(file, denied, 0, 0);
 	struct op ops[] = {
 		{.kind = OP_BIND_READ,
 			.source = (char[]){"--size"},

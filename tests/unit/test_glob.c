@@ -48,10 +48,11 @@ static char *outcome(const char *filesystem, const struct tree *tree)
 	} else {
 		for (size_t i = 0; i < rules.n_all; i++)
 			if (rules.v[i].origin.layer)
-				strvec_pushf(&lines, "%s%s %s%s", i < rules.n ? "" : "lost ",
+				strvec_pushf(&lines, "%s%s %s%s%s", i < rules.n ? "" : "lost ",
 					access_name(rules.v[i].access),
 					rules.v[i].at ? rules.v[i].at : rules.v[i].path,
-					rules.v[i].final ? " final" : "");
+					rules.v[i].final ? " final" : "",
+					rules.v[i].lost_report ? " report" : "");
 		strvec_sort(&lines);
 		for (size_t i = 0; i < lines.n; i++)
 			fprintf(out, "%s\n", lines.v[i]);
@@ -171,6 +172,12 @@ static const struct row rows[] = {
 		"note: skipped: /srv/[p]/a is a directory, and the rule is for a file (p: "
 		"/filesystem/deny/0)\n"},
 	/* One path, several rules. */
+	{"of two patterns the one whose loss ends the run",
+		"\"deny\": [{\"path\": \"./x.*\", \"lost\": \"report\"}, \"./*.key\"]",
+		"deny /srv/[p]/x.key\n"},
+	{"whichever comes first",
+		"\"deny\": [\"./*.key\", {\"path\": \"./x.*\", \"lost\": \"report\"}]",
+		"deny /srv/[p]/x.key\n"},
 	{"of two patterns the lower access",
 		"\"read\": [\"./x*\"], \"deny\": [\"./*.key\"],"
 		"\"write\": [\"./?.key\"]",

@@ -149,6 +149,7 @@ struct good {
 };
 
 #define FS(x) "\"filesystem\": {" x "}"
+#define LIMITS(x) "\"limits\": {" x "}"
 #define USER(x) "\"identity\": {\"user\": \"" x "\"}"
 
 static const struct good good[] = {
@@ -291,6 +292,53 @@ static const struct good good[] = {
 	{"wall in milliseconds", "\"limits\": {\"wall\": \"500ms\"}", "wall 500\n"},
 	{"wall without a unit", "\"limits\": {\"wall\": \"7\"}", "wall 7000\n"},
 	{"wall as a number", "\"limits\": {\"wall\": 1.5}", "wall 1500\n"},
+	{"every limit",
+		LIMITS("\"wall\": \"1m\", \"cpu\": \"1500ms\", \"memory\": \"512M\", "
+		       "\"processes\": 64, \"output\": \"1M\", \"file_size\": \"2G\", "
+		       "\"open_files\": 100, \"core\": \"1K\""),
+		"wall 60000\ncpu 1500\nmemory 536870912\nprocesses 64\noutput 1048576\n"
+		"file_size 2147483648\nopen_files 100\ncore 1024\n"},
+	{"the least of every limit",
+		LIMITS("\"cpu\": 0.001, \"memory\": \"1M\", \"processes\": 3, \"output\": 1, "
+		       "\"file_size\": 1, \"open_files\": 1, \"core\": 1"),
+		"cpu 1\nmemory 1048576\nprocesses 3\noutput 1\nfile_size 1\nopen_files 1\n"
+		"core 1\n"},
+	{"the most of every limit",
+		LIMITS("\"cpu\": 2147483647, \"memory\": \"1024T\", \"processes\": 4194304, "
+		       "\"output\": \"1024T\", \"file_size\": 1125899906842624, "
+		       "\"open_files\": 1073741824, \"core\": \"1024T\""),
+		"cpu 2147483647000\nmemory 1125899906842624\nprocesses 4194304\n"
+		"output 1125899906842624\nfile_size 1125899906842624\nopen_files 1073741824\n"
+		"core 1125899906842624\n"},
+	{"limits as strings",
+		LIMITS("\"memory\": \"1048577\", \"processes\": \"12\", \"open_files\": \"64\""),
+		"memory 1048577\nprocesses 12\nopen_files 64\n"},
+	{"no core", LIMITS("\"core\": 0"), ""},
+	{"output that is dropped", LIMITS("\"output\": {\"bytes\": \"1M\", \"then\": \"drop\"}"),
+		"output 1048576\n"},
+	{"output that kills", LIMITS("\"output\": {\"then\": \"kill\", \"bytes\": 7}"),
+		"output 7\nthen kill\n"},
+	{"output that says no more", LIMITS("\"output\": {\"bytes\": \"2K\"}"), "output 2048\n"},
+	{"cgroups managed", "\"cgroup\": {\"manage\": true}", "cgroup manage\n"},
+	{"cgroups left alone", "\"cgroup\": {\"manage\": false}", ""},
+	{"all that can be required",
+		"\"require\": [\"protect\", \"fresh-proc\", \"network\", \"wall\", \"cpu\", "
+		"\"memory\", \"processes\", \"output\", \"file_size\", \"open_files\", "
+		"\"nested_userns\", \"user\"], " USER("1") ", " LIMITS(
+			"\"wall\": 1, \"cpu\": 1, \"memory\": \"1M\", \"processes\": 3, "
+			"\"output\": 1, \"file_size\": 1, \"open_files\": 1"),
+		"user 1\nrequire protect (p: /require/0)\nrequire fresh-proc (p: /require/1)\n"
+		"require network (p: /require/2)\nrequire wall (p: /require/3)\n"
+		"require cpu (p: /require/4)\nrequire memory (p: /require/5)\n"
+		"require processes (p: /require/6)\nrequire output (p: /require/7)\n"
+		"require file_size (p: /require/8)\nrequire open_files (p: /require/9)\n"
+		"require nested_userns (p: /require/10)\nrequire user (p: /require/11)\n"
+		"wall 1000\ncpu 1000\nmemory 1048576\nprocesses 3\noutput 1\nfile_size 1\n"
+		"open_files 1\n"},
+	{"covers whose loss is reported",
+		FS("\"deny\": [{\"path\": \"/a\", \"lost\": \"report\"}], \"read\": [{\"path\": "
+		   "\"/b\", \"lost\": \"report\"}, {\"path\": \"/c\", \"lost\": \"end\"}]"),
+		"path deny path=/a report\npath read path=/b report\npath read path=/c\n"},
 	{"finals of nothing", "\"final\": [\"network\", \"limits\", \"limits\", \"user\"]", ""},
 	{"a final user", "\"final\": [\"user\"], " USER("1"), "user 1\n"},
 	{"a rule said twice",
@@ -325,14 +373,13 @@ static void test_defaults(void)
 
 	is_str(got,
 		"root deny path=/\nproc write at=/proc\ndev write at=/dev\n"
-		"tmpfs write at=/tmp size=536870912\n",
+		"tmpfs write at=/tmp\n",
 		"the language's own rules");
 	is_str(tmp,
 		"tmpfs write at=/tmp size=1048576\nroot deny path=/\nproc write at=/proc\n"
 		"dev write at=/dev\n",
 		"/tmp given another size");
-	is_str(none, "root deny path=/\ntmpfs write at=/tmp size=536870912\n",
-		"neither /proc nor /dev");
+	is_str(none, "root deny path=/\ntmpfs write at=/tmp\n", "neither /proc nor /dev");
 }
 
 struct bad {
@@ -346,6 +393,91 @@ static const struct bad bad[] = {
 		"did you mean \"filesystem\""},
 	{"a key in other case", "\"Network\": \"none\"", "p: /Network", "unknown key",
 		"\"network\""},
+	{"memory 0", LIMITS("\"memory\": 0"), "p: /limits/memory", "no size", "64M"},
+	{"memory below 0", LIMITS("\"memory\": -1"), "p: /limits/memory", "no size", ""},
+	{"memory too little for bwrap", LIMITS("\"memory\": 1048575"), "p: /limits/memory",
+		"too little memory for bwrap", "\"1M\" at least"},
+	{"memory that limits nothing", LIMITS("\"memory\": 1125899906842625"), "p: /limits/memory",
+		"limits nothing", "leave it out"},
+	{"memory beyond 64 bits", LIMITS("\"memory\": \"16777216T\""), "p: /limits/memory",
+		"no size", ""},
+	{"memory as a list", LIMITS("\"memory\": []"), "p: /limits/memory",
+		"must be a string, not an array", ""},
+	{"cpu 0", LIMITS("\"cpu\": 0"), "p: /limits/cpu", "no duration", "120s"},
+	{"cpu below 0", LIMITS("\"cpu\": \"-1s\""), "p: /limits/cpu", "no duration", ""},
+	{"cpu of a century", LIMITS("\"cpu\": 3000000000"), "p: /limits/cpu", "no duration", ""},
+	{"cpu as a size", LIMITS("\"cpu\": \"1M\""), "p: /limits/cpu", "no duration", ""},
+	{"two processes", LIMITS("\"processes\": 2"), "p: /limits/processes",
+		"must be a whole number from 3 to 4194304", "bwrap's own"},
+	{"no processes", LIMITS("\"processes\": 0"), "p: /limits/processes", "from 3", ""},
+	{"processes below 0", LIMITS("\"processes\": -5"), "p: /limits/processes", "from 3", ""},
+	{"half a process", LIMITS("\"processes\": 64.5"), "p: /limits/processes", "from 3", ""},
+	{"more processes than ids", LIMITS("\"processes\": 4194305"), "p: /limits/processes",
+		"to 4194304", ""},
+	{"processes with a unit", LIMITS("\"processes\": \"1K\""), "p: /limits/processes", "from 3",
+		""},
+	{"processes true", LIMITS("\"processes\": true"), "p: /limits/processes",
+		"must be a string, not true or false", ""},
+	{"no open files", LIMITS("\"open_files\": 0"), "p: /limits/open_files",
+		"must be a whole number from 1 to 1073741824", "for each mount"},
+	{"too many open files", LIMITS("\"open_files\": 1073741825"), "p: /limits/open_files",
+		"to 1073741824", ""},
+	{"file_size 0", LIMITS("\"file_size\": \"0\""), "p: /limits/file_size", "no size", ""},
+	{"file_size that limits nothing", LIMITS("\"file_size\": \"1025T\""),
+		"p: /limits/file_size", "limits nothing", ""},
+	{"core below 0", LIMITS("\"core\": -1"), "p: /limits/core", "no size", ""},
+	{"core that limits nothing", LIMITS("\"core\": \"1025T\""), "p: /limits/core",
+		"limits nothing", ""},
+	{"output 0", LIMITS("\"output\": 0"), "p: /limits/output", "no size", ""},
+	{"output that limits nothing", LIMITS("\"output\": {\"bytes\": \"1025T\"}"),
+		"p: /limits/output/bytes", "limits nothing", ""},
+	{"output without bytes", LIMITS("\"output\": {\"then\": \"kill\"}"), "p: /limits/output",
+		"\"bytes\" is missing", ""},
+	{"output and then nothing known", LIMITS("\"output\": {\"bytes\": 1, \"then\": \"stop\"}"),
+		"p: /limits/output/then", "must be \"drop\" or \"kill\", not \"stop\"", ""},
+	{"output with another key", LIMITS("\"output\": {\"bytes\": 1, \"lines\": 2}"),
+		"p: /limits/output/lines", "unknown key", "\"then\""},
+	{"output as a list", LIMITS("\"output\": [1]"), "p: /limits/output", "must be a string",
+		""},
+	{"an unknown limit", LIMITS("\"mem\": 1"), "p: /limits/mem", "unknown key", "\"memory\""},
+	{"cgroup", "\"cgroup\": true", "p: /cgroup", "must be an object", ""},
+	{"cgroup manage", "\"cgroup\": {\"manage\": \"yes\"}", "p: /cgroup/manage",
+		"must be true or false", ""},
+	{"an unknown key of cgroup", "\"cgroup\": {\"move\": true}", "p: /cgroup/move",
+		"unknown key", "\"manage\""},
+	{"a network that is required and not isolated",
+		"\"require\": [\"protect\", \"network\"], \"network\": \"host\"", "p: /require/1",
+		"\"network\" is required, and the policy does not ask for it", "--net"},
+	{"a wall that is required", "\"require\": [\"wall\"]", "p: /require/0",
+		"\"wall\" is required", "limits.wall (--timeout)"},
+	{"cpu that is required", "\"require\": [\"cpu\"]", "p: /require/0", "\"cpu\" is required",
+		"limits.cpu (--cpu)"},
+	{"memory that is required", "\"require\": [\"memory\"]", "p: /require/0",
+		"\"memory\" is required", "limits.memory (--memory)"},
+	{"processes that are required", "\"require\": [\"processes\"]", "p: /require/0",
+		"\"processes\" is required", "limits.processes (--processes)"},
+	{"output that is required", "\"require\": [\"output\"]", "p: /require/0",
+		"\"output\" is required", "limits.output (--output-limit)"},
+	{"file_size that is required", "\"require\": [\"file_size\"]", "p: /require/0",
+		"\"file_size\" is required", "limits.file_size"},
+	{"open_files that are required", "\"require\": [\"open_files\"]", "p: /require/0",
+		"\"open_files\" is required", "limits.open_files"},
+	{"no nested_userns required and given",
+		"\"require\": [\"nested_userns\"], \"process\": {\"nested_userns\": true}",
+		"p: /require/0", "\"nested_userns\" is required", "is true"},
+	{"a user that is required", "\"require\": [\"user\"]", "p: /require/0",
+		"\"user\" is required", "identity.user (--user)"},
+	{"core that is required", "\"require\": [\"core\"]", "p: /require/0", "must be", ""},
+	{"lost of a grant", FS("\"write\": [{\"path\": \"/a\", \"lost\": \"end\"}]"),
+		"p: /filesystem/write/0/lost", "unknown key", ""},
+	{"lost of a mount",
+		FS("\"mounts\": [{\"at\": \"/a\", \"from\": \"/b\", \"lost\": \"end\"}]"),
+		"p: /filesystem/mounts/0/lost", "unknown key", ""},
+	{"lost and then nothing known", FS("\"deny\": [{\"path\": \"/a\", \"lost\": \"kill\"}]"),
+		"p: /filesystem/deny/0/lost", "must be \"end\" or \"report\", not \"kill\"", ""},
+	{"one path, lost in two ways",
+		FS("\"deny\": [\"/a\", {\"path\": \"/a\", \"lost\": \"report\"}]"),
+		"p: /filesystem/deny/1", "/a", ""},
 	{"a later key: seccomp", "\"seccomp\": \"default\"", "p: /seccomp", "unknown key", ""},
 	{"a requirement that is none", "\"require\": [\"protect\", \"x\"]", "p: /require/1",
 		"\"nested_userns\" or \"user\", not \"x\"", ""},
@@ -959,6 +1091,20 @@ static void test_too_many(void)
 
 /* Layers */
 
+/* Every "@D" replaced. */
+static char *all_in_folder(const char *text)
+{
+	char *done = xstrdup(text);
+
+	while (strstr(done, "@D")) {
+		char *next = in_folder(done);
+
+		free(done);
+		done = next;
+	}
+	return done;
+}
+
 static void write_policies(void)
 {
 	write_policy("base.json",
@@ -985,6 +1131,14 @@ static void write_policies(void)
 	write_policy("final-user.json", "\"final\": [\"user\"], " USER("7:8"));
 	write_policy("final-caller.json", "\"final\": [\"user\"]");
 	write_policy("open.json", "\"final\": [\"network\", \"limits\"]");
+	write_policy("limits.json",
+		LIMITS("\"cpu\": 10, \"memory\": \"64M\", \"processes\": 50, \"output\": "
+		       "{\"bytes\": 100, \"then\": \"kill\"}, \"file_size\": 1000, "
+		       "\"open_files\": 30, \"core\": 10"));
+	write_policy("final-limits.json",
+		"\"extends\": [\"@policy/limits.json\"], \"final\": [\"limits\"], "
+		"\"cgroup\": {\"manage\": true}, \"require\": [\"memory\"]");
+	write_policy("requires.json", "\"require\": [\"network\"]");
 	write_policy("holes.json",
 		FS("\"write\": [\"/d/open\", \"/e\"], \"deny\": [\"/d\", \"/e/closed\"]"));
 	write_policy("self.json", "\"extends\": [\"@policy/self.json\"]");
@@ -1110,6 +1264,40 @@ static const struct good layered[] = {
 		"user 7:8\n"},
 	{"a final caller said", "\"extends\": [\"@policy/final-caller.json\"], " USER("caller"),
 		""},
+	{"later limits win one by one",
+		"\"extends\": [\"@policy/limits.json\"], " LIMITS(
+			"\"memory\": \"2M\", \"output\": 200, \"core\": 0"),
+		"cpu 10000\nmemory 2097152\nprocesses 50\noutput 200\nfile_size 1000\n"
+		"open_files 30\nthen kill\n"},
+	{"what output does then is replaced when it is said",
+		"\"extends\": [\"@policy/limits.json\"], " LIMITS(
+			"\"output\": {\"bytes\": 100, \"then\": \"drop\"}"),
+		"cpu 10000\nmemory 67108864\nprocesses 50\noutput 100\nfile_size 1000\n"
+		"open_files 30\ncore 10\n"},
+	{"final limits can be lowered",
+		"\"extends\": [\"@policy/final-limits.json\"], \"cgroup\": {\"manage\": true}, "
+		"\"require\": [\"cpu\"], " LIMITS(
+			"\"wall\": 5, \"cpu\": 9, \"memory\": \"63M\", \"processes\": 49, "
+			"\"output\": {\"bytes\": 99, \"then\": \"kill\"}, \"file_size\": 999, "
+			"\"open_files\": 29, \"core\": 9"),
+		"require memory (@D/final-limits.json: /require/0)\nrequire cpu (p: /require/0)\n"
+		"wall 5000\ncpu 9000\nmemory 66060288\nprocesses 49\noutput 99\nfile_size 999\n"
+		"open_files 29\ncore 9\nthen kill\ncgroup manage\n"},
+	{"output may end a run where final limits drop it",
+		"\"extends\": [\"@policy/open.json\"], \"cgroup\": {\"manage\": true}, " LIMITS(
+			"\"output\": {\"bytes\": 9, \"then\": \"kill\"}"),
+		"output 9\nthen kill\ncgroup manage\n"},
+	{"a later rule for a path says what its loss does",
+		BASE
+		", \"off\": [\"n\"], " FS("\"deny\": [{\"path\": \"/d\", \"lost\": \"report\"}]"),
+		"root read path=/\npath read path=/a\nmount read at=/m path=/x\npath deny path=/d "
+		"report\nnetwork host\n" BASE_SETTINGS},
+	{"the loss of a final rule ends the run, lowered or not",
+		"\"extends\": [\"@policy/final.json\"], " FS(
+			"\"deny\": [{\"path\": \"/r\", \"lost\": \"report\"}, "
+			"{\"path\": \"/state\", \"lost\": \"report\"}]"),
+		"path deny path=/r final\npath deny path=/state name=f final grant=/state/s\n"
+		"wall 60000\n"},
 	{"a limit where a final one is open",
 		"\"extends\": [\"@policy/open.json\"], \"limits\": {\"wall\": 5}", "wall 5000\n"},
 };
@@ -1118,14 +1306,17 @@ static void test_layers(void)
 {
 	for (size_t i = 0; i < sizeof(layered) / sizeof(*layered); i++) {
 		CLEANUP_FREE char *got = load_body(layered[i].body, folder, false);
+		CLEANUP_FREE char *want = all_in_folder(layered[i].want);
 
 		/* The order of rules means nothing; it is compared because it is the same every
 		 * time. */
-		is_str(got, layered[i].want, "%s", layered[i].what);
+		is_str(got, want, "%s", layered[i].what);
 	}
 }
 
 #define FINAL "\"extends\": [\"@policy/final.json\"]"
+
+#define FINAL_LIMITS(x) "\"extends\": [\"@policy/final-limits.json\"], " LIMITS(x)
 
 static const struct bad against[] = {
 	{"a socket of a final deny", FINAL ", " FS("\"connect\": [\"/state/x\"]"),
@@ -1178,6 +1369,35 @@ static const struct bad against[] = {
 		"the user is final", ""},
 	{"a final limit raised", FINAL ", \"limits\": {\"wall\": 61}", "p: /limits/wall",
 		"final.json: /final/1", ""},
+	{"final cpu raised", FINAL_LIMITS("\"cpu\": 11"), "p: /limits/cpu",
+		"limits are final and can only be lowered (@D/final-limits.json: /final/0)", ""},
+	{"final memory raised", FINAL_LIMITS("\"memory\": \"65M\""), "p: /limits/memory",
+		"only be lowered", ""},
+	{"final processes raised", FINAL_LIMITS("\"processes\": 51"), "p: /limits/processes",
+		"only be lowered", ""},
+	{"final output raised", FINAL_LIMITS("\"output\": 101"), "p: /limits/output",
+		"only be lowered", ""},
+	{"final output raised in an object", FINAL_LIMITS("\"output\": {\"bytes\": 101}"),
+		"p: /limits/output/bytes", "only be lowered", ""},
+	{"final output that kills no more",
+		FINAL_LIMITS("\"output\": {\"bytes\": 9, \"then\": \"drop\"}"),
+		"p: /limits/output/then", "only be lowered", ""},
+	{"a final file_size raised", FINAL_LIMITS("\"file_size\": 1001"), "p: /limits/file_size",
+		"only be lowered", ""},
+	{"final open_files raised", FINAL_LIMITS("\"open_files\": 31"), "p: /limits/open_files",
+		"only be lowered", ""},
+	{"a final core raised", FINAL_LIMITS("\"core\": 11"), "p: /limits/core", "only be lowered",
+		""},
+	{"cores where final limits have none",
+		"\"extends\": [\"@policy/open.json\"], " LIMITS("\"core\": 1"), "p: /limits/core",
+		"only be lowered", ""},
+	{"final limits without their cgroup",
+		FINAL_LIMITS("\"wall\": 1") ", \"cgroup\": "
+					    "{\"manage\": false}",
+		"p: /cgroup/manage", "limits are final", ""},
+	{"a requirement that a later layer undoes",
+		"\"extends\": [\"@policy/requires.json\"], \"network\": \"host\"",
+		"@D/requires.json: /require/0", "\"network\" is required", "--net"},
 	{"a circle of one", "\"extends\": [\"@policy/self.json\"]", "@D/self.json: /extends/0",
 		"self.json -> @D/self.json", ""},
 	{"a circle of three", "\"extends\": [\"@policy/c1.json\"]", "@D/c3.json: /extends/0",
@@ -1195,20 +1415,6 @@ static const struct bad against[] = {
 	{"a file as folder", "\"extends\": [\"@policy/base.json/x\"]", "p: /extends/0",
 		"Not a directory", ""},
 };
-
-/* Every "@D" replaced. */
-static char *all_in_folder(const char *text)
-{
-	char *done = xstrdup(text);
-
-	while (strstr(done, "@D")) {
-		char *next = in_folder(done);
-
-		free(done);
-		done = next;
-	}
-	return done;
-}
 
 static void test_against(void)
 {
