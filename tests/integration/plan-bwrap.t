@@ -33,7 +33,7 @@ sub same_view {
 	put($who, "$project/.git/config", '');
 	put($who, "$who->{home}/.ssh/key", 'SECRET');
 	my $proc = proc_mode($who);
-	for my $policy (qw(default workspace strict)) {
+	for my $policy (qw(default workspace strict query-script)) {
 		my @args = ('-p', $policy, '--proc', $proc);
 		my $by_exec = run($who, [$EXEC, @args, '--', 'sh', '-c', $survey]);
 		is($by_exec->{code}, 0, "$who->{name}: $policy: by sbx-exec") or diag($by_exec->{err});

@@ -180,7 +180,7 @@ sub answers {
 	put($who, "$who->{home}/project/.git/$_", '') for qw(hooks/x config HEAD);
 	my @paths = sample($who);
 	cmp_ok(scalar @paths, '>=', 1000, "$who->{name}: the sample is large (SBX_SEED=$seed)");
-	agrees($who, $_, \@paths, '-p', $_, @proc) for qw(default workspace strict);
+	agrees($who, $_, \@paths, '-p', $_, @proc) for qw(default workspace strict query-script);
 	agrees($who, 'a bound /proc', \@paths, qw(-p default --proc bind)) if $fresh;
 	my $says = agrees($who, 'by hand', \@paths, '-p', $policy, @proc) or return;
 	my %by_path = map { $_->{path} => $_ } @$says;

@@ -934,7 +934,7 @@ static const struct bad bad[] = {
 	{"an unknown policy", "\"extends\": [\"defualt\"]", "p: /extends/0",
 		"no policy named \"defualt\"", "did you mean \"default\""},
 	{"a policy unlike any", "\"extends\": [\"xyzzy\"]", "p: /extends/0", "no policy named",
-		"agent-container, default, strict, workspace"},
+		"agent-container, default, query-script, strict, workspace"},
 	{"a policy with a bad name", "\"extends\": [\"..\"]", "p: /extends/0", "no policy named",
 		""},
 	{"./ in extends", "\"extends\": [\"./x.json\"]", "p: /extends/0",
@@ -1719,7 +1719,8 @@ static void test_origin(void)
 static void test_builtins(void)
 {
 	static const struct policy_context root = {.home = "/root", .cwd = "/root/p"};
-	static const char *const want[] = {"agent-container", "default", "strict", "workspace"};
+	static const char *const want[] = {
+		"agent-container", "default", "query-script", "strict", "workspace"};
 	const char *const *names = policy_builtin_names();
 	struct err err = {0};
 	size_t n = 0;
@@ -1728,12 +1729,12 @@ static void test_builtins(void)
 		CLEANUP_FREE char *user = load_names(&context, NULL, NULL, names[n], NULL, &err);
 		CLEANUP_FREE char *as_root = load_names(&root, NULL, NULL, names[n], NULL, &err);
 
-		is_str(names[n], n < 4 ? want[n] : NULL, "built-in policy %zu", n);
+		is_str(names[n], n < 5 ? want[n] : NULL, "built-in policy %zu", n);
 		if (!ok(user && as_root, "%s loads", names[n]))
 			diag("%s: %s", err.at, err.message);
 		ok(policy_builtin_text(names[n]) != NULL, "%s has a text", names[n]);
 	}
-	is_int((long long)n, 4, "four built-in policies");
+	is_int((long long)n, 5, "five built-in policies");
 	ok(!policy_builtin_text("nope"), "no text of an unknown one");
 }
 
@@ -1745,6 +1746,7 @@ static void test_builtin_promises(void)
 	CLEANUP_FREE char *work = load_names(&context, NULL, NULL, "workspace", NULL, &err);
 	CLEANUP_FREE char *strict = load_names(&context, NULL, NULL, "strict", NULL, &err);
 	CLEANUP_FREE char *agent = load_names(&context, NULL, NULL, "agent-container", NULL, &err);
+	CLEANUP_FREE char *query = load_names(&context, NULL, NULL, "query-script", NULL, &err);
 
 	ok(strstr(base, "root read path=/\n") &&
 			strstr(base, "path deny path=/home/u/.ssh name=ssh\n") &&
@@ -1768,13 +1770,24 @@ static void test_builtin_promises(void)
 				"path=/home/u/src/p/.git/worktrees/*/gitdir name=git-worktrees"),
 		"workspace protects repositories in it");
 	ok(strstr(strict, "root deny") && strstr(strict, "env none\n") &&
-			strstr(strict, "cwd /\n") && strstr(strict, "wall ") &&
+			strstr(strict, "cwd /\n") &&
+			strstr(strict, "wall 60000\ncpu 60000\nmemory 1073741824\nprocesses 256\n"
+				       "open_files 1024\n") &&
 			!strstr(strict, "write path"),
 		"strict");
+	ok(strstr(query, "root deny") && strstr(query, "env none\n") &&
+			strstr(query, "cwd /scratch\n") &&
+			strstr(query, "tmpfs write at=/scratch name=scratch") &&
+			strstr(query, "wall 60000\ncpu 30000\nmemory 536870912\nprocesses 64\n"
+				      "output 1048576\nfile_size 268435456\nopen_files 256\n") &&
+			!strstr(query, "write path") && !strstr(query, "network host"),
+		"query-script");
+	ok(!strstr(base, "memory") && !strstr(work, "memory"), "default limits nothing");
 	ok(strstr(agent, "path deny path=/state why=the server's own state final "
 			 "grant=/state/sessions\n") &&
-			strstr(agent,
-				"path deny path=/run/secrets why=secrets of the container final\n"),
+			strstr(agent, "path deny path=/run/secrets why=secrets of the container "
+				      "final\n") &&
+			strstr(agent, "processes 2048\nopen_files 65536\n"),
 		"agent-container");
 }
 
