@@ -132,8 +132,8 @@ static int wait_stop(pid_t pid)
 	return -ETIMEDOUT;
 }
 
-/* The command's process, stopped before its first step; -ESRCH when one of the two is gone,
- * -ETIMEDOUT. */
+/* The command's process, stopped before its first step; 0 when pid 1 ended without one, -ESRCH when
+ * one of the two is gone, -ETIMEDOUT. */
 static pid_t await_fork(pid_t init)
 {
 	int status;
@@ -154,12 +154,14 @@ static pid_t await_fork(pid_t init)
 		else
 			trace(PTRACE_CONT, init, (unsigned long)WSTOPSIG(status));
 	}
-	return status;
+	return status == -ESRCH ? 0 : status;
 }
 
-int hold_gate(pid_t init, struct err *err)
+int hold_gate(pid_t init, bool *no_command, struct err *err)
 {
 	pid_t command = await_fork(init);
+
+	*no_command = command == 0;
 
 	/* Also when there is no command, or it has been killed: how bwrap ends will tell. */
 	trace(PTRACE_DETACH, init, 0);
@@ -167,7 +169,7 @@ int hold_gate(pid_t init, struct err *err)
 		err_set(err, ERR_SETUP, "the sandbox's first process starts no command");
 		return err_hint(err, "it may have been stopped by a signal: try again");
 	}
-	if (command < 0)
+	if (command <= 0)
 		return 0;
 	for (int i = 0; i < STEPS; i++) {
 		if (is_clean(init)) {

@@ -36,7 +36,8 @@ int hold_verify(int root, const struct expected_mount *mounts, size_t n, struct 
 /* Attaches to pid 1 before the command is let go. 0 or -errno (-EPERM: the system forbids it). */
 int hold_attach(pid_t init);
 /* After the command was let go: keeps it from running until pid 1 is clean, then detaches from
- * both. -1 with ERR_SETUP when that does not come about; everything must then be killed. */
-int hold_gate(pid_t init, struct err *err);
+ * both. no_command: pid 1 ended without having forked one. -1 with ERR_SETUP when that does not come
+ * about; everything must then be killed. */
+int hold_gate(pid_t init, bool *no_command, struct err *err);
 
 #endif

@@ -25,7 +25,8 @@
  *  - no exit-code, bwrap ended by a signal: "lost".
  *  - no exit-code, bwrap ended by itself, the byte of --block-fd taken: all mounts were made, and
  *    executing the command failed. No process inside can make it look so: the descriptors on which
- *    bwrap learns of the exec are closed by it, and in pid 1 before it (run/hold.h).
+ *    bwrap learns of the exec are closed by it, and in pid 1 before it (run/hold.h). Where pid 1 was
+ *    seen to end without a fork it was that which failed, a part of the set-up.
  *  - the byte not taken: the set-up failed.
  *
  * The hold. bwrap's child reads a byte from --block-fd after all mounts are made and before it
@@ -71,6 +72,7 @@ struct run {
 	long child_pid; /* as bwrap says it; 0 = not yet */
 	enum exit_state exit_state;
 	int exit_code;
+	bool no_command;    /* pid 1 ended without having made its process */
 	struct err refused; /* why the hold ended the run; kind ERR_NONE = it did not */
 	bool ending;        /* a cause to end has been decided */
 	bool timeout;
@@ -211,7 +213,7 @@ static int release(struct run *run, pid_t init, int root, struct err *err)
 			"see the processes around the sandbox, and make itself look not executed",
 			strerror(-attached));
 	launch_release(&run->child);
-	return attached < 0 ? 0 : hold_gate(init, err);
+	return attached < 0 ? 0 : hold_gate(init, &run->no_command, err);
 }
 
 /* The hold: looks whether all is mounted, and goes on when it is. */
@@ -370,6 +372,9 @@ static void judge_natural(struct run *run, int code, int status)
 		 * apart. */
 		finish(run, run->passed == run->keyed ? OUTCOME_CANCELLED : OUTCOME_COMPLETED,
 			128 + run->passed);
+	} else if (run->no_command && status == 1) {
+		err_set(&err, ERR_SETUP, "the sandbox's first process cannot make the command's");
+		run_refuse(result, PHASE_SETUP, &err);
 	} else if (launch_taken(&run->child)) {
 		err_set(&err, ERR_NOT_EXECUTABLE, "%s could not be executed in the sandbox",
 			run->spec->command[0]);
