@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,13 +237,15 @@ static int make_plan(struct exec *e, struct err *err)
 static int file_in_memory(const struct bwrap_source *file)
 {
 	int fd = memfd_create("sbx-file", MFD_CLOEXEC);
+	int error;
 
 	if (fd < 0)
 		return -errno;
-	if (write_all(fd, file->data, file->len) == 0 && lseek(fd, 0, SEEK_SET) == 0)
+	error = write_all(fd, file->data, file->len);
+	if (error == 0 && lseek(fd, 0, SEEK_SET) == 0)
 		return fd;
 	close(fd);
-	return -EIO;
+	return error ? error : -EIO;
 }
 
 /* Whether the covered sockets are still there: bwrap cannot mount over a name that is gone, and
@@ -562,6 +565,8 @@ int main(int argc, char **argv)
 	struct err err = {0};
 	int rc = stdio_reserve(&err);
 
+	/* A write beyond the limit of file sizes, which counts in memory too, fails instead. */
+	signal(SIGXFSZ, SIG_IGN);
 	if (rc == 0)
 		rc = options_parse(&e.options, TOOL_EXEC, argc, argv, &err);
 	if (rc == 0 && e.options.probe) {

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -208,15 +207,11 @@ int cache_write(int dir, const char *key, const struct probe *probe, struct err 
 	CLEANUP_FREE char *text = cache_format(key, probe);
 	CLEANUP_FREE char *temp = NULL;
 	CLEANUP_CLOSE int fd = -1;
-	struct rlimit limit;
 	uint64_t random = 0;
 	int error;
 
 	if (strlen(text) > MAX_SIZE)
 		return err_set(err, ERR_PROBE, "there are too many mounts below /proc");
-	/* Writing beyond it raises a signal. */
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < strlen(text))
-		return err_set(err, ERR_PROBE, "%s", strerror(EFBIG));
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
 		random = (uint64_t)getpid();
 	temp = xasprintf("." NAME ".%016" PRIx64, random);

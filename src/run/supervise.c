@@ -430,7 +430,6 @@ static int take_signals(struct run *run, struct err *err)
 			sigaddset(&set, unless_ignored[i]);
 	/* A pump's write then fails instead. */
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (run->signal_fd < 0)

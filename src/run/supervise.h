@@ -34,7 +34,7 @@ struct run_spec {
  * Every process of the run has ended when it returns. INT, TERM, HUP, QUIT, USR1, USR2, WINCH,
  * TSTP and CONT are passed on, and stay blocked afterwards so that none can keep the report from
  * being written; those of INT, HUP and QUIT that were ignored at the start stay ignored. PIPE
- * and XFSZ are ignored from here on. */
+ * is ignored from here on. */
 void run_supervised(const struct run_spec *spec, struct run_result *result);
 
 #endif
