@@ -1,0 +1,355 @@
+#include "run/procs.h"
+
+#include "base/mem.h"
+#include "base/read.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+/* Of /proc/PID/status, in which up to 65536 supplementary groups are. */
+#define STATUS_SIZE (1 << 20)
+
+/* How often a process is looked at again whose parent has ended meanwhile. */
+#define ATTEMPTS 8
+
+/* In place of the parent of one that has ended meanwhile. */
+#define ENDED ((pid_t)-1)
+
+enum belongs { UNKNOWN, INSIDE, OUTSIDE };
+
+struct process {
+	struct proc_stat stat;
+	enum belongs belongs;
+};
+
+/* All of /proc, sorted by pid. */
+struct list {
+	struct process *v;
+	size_t n, alloc;
+};
+
+int procs_parse(const char *text, struct proc_stat *stat)
+{
+	/* "PID (NAME) STATE PPID ...": what comes after NAME are numbers. */
+	const char *at = strrchr(text, ')');
+	intmax_t pid, parent;
+	uint64_t ticks[4];
+	char state;
+
+	/* minflt, cminflt, majflt, cmajflt and three more before, two after them are left out. */
+	if (!at || sscanf(text, "%" SCNdMAX, &pid) != 1 ||
+		sscanf(at + 1,
+			" %c %" SCNdMAX " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+			" %" SCNu64 " %" SCNu64 " %*d %*d %" SCNu64,
+			&state, &parent, &ticks[0], &ticks[1], &ticks[2], &ticks[3],
+			&stat->threads) != 7)
+		return -1;
+	stat->pid = (pid_t)pid;
+	stat->parent = (pid_t)parent;
+	stat->state = state;
+	stat->ticks = ticks[0] + ticks[1] + ticks[2] + ticks[3];
+	return 0;
+}
+
+/* 1; 0 when the process has ended; -1 with errno. */
+static int read_stat(int proc, pid_t pid, struct proc_stat *stat)
+{
+	char path[32], text[1024];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%d/stat", (int)pid);
+	n = read_text(proc, path, text, sizeof(text));
+	if (n == -ENOENT || n == -ESRCH)
+		return 0;
+	errno = n < 0 ? (int)-n : EPROTO;
+	return n >= 0 && procs_parse(text, stat) == 0 && stat->pid == pid ? 1 : -1;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct process *x = a, *y = b;
+
+	return (x->stat.pid > y->stat.pid) - (x->stat.pid < y->stat.pid);
+}
+
+static struct process *find(const struct list *list, pid_t pid)
+{
+	struct process key = {.stat.pid = pid};
+
+	return list->n ? bsearch(&key, list->v, list->n, sizeof(*list->v), by_pid) : NULL;
+}
+
+/* The next numeric name of a directory of /proc; 0 at its end, -1 with errno. */
+static pid_t next_pid(DIR *dir)
+{
+	struct dirent *entry;
+
+	while (errno = 0, (entry = readdir(dir)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			return (pid_t)strtol(entry->d_name, NULL, 10);
+	return errno ? -1 : 0;
+}
+
+static DIR *open_list(int proc, const char *path)
+{
+	int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
+}
+
+static void add(struct list *list, const struct proc_stat *stat)
+{
+	GROW(list->v, list->n, list->alloc);
+	list->v[list->n++] = (struct process){.stat = *stat, .belongs = UNKNOWN};
+}
+
+static void sort(struct list *list)
+{
+	qsort(list->v, list->n, sizeof(*list->v), by_pid);
+}
+
+/* 0 or -1 with errno. */
+static int read_all(int proc, struct list *list)
+{
+	DIR *dir = open_list(proc, ".");
+	pid_t pid = -1;
+	int error;
+
+	while (dir && (pid = next_pid(dir)) > 0) {
+		struct proc_stat stat;
+		int result = read_stat(proc, pid, &stat);
+
+		if (result < 0)
+			break;
+		if (result > 0)
+			add(list, &stat);
+	}
+	error = errno;
+	if (dir)
+		closedir(dir);
+	errno = error;
+	if (pid != 0)
+		return -1;
+	sort(list);
+	return 0;
+}
+
+/* Decides for a process, and so for those above it, whether it belongs to the tree. UNKNOWN where a
+ * parent is not in the list. */
+static enum belongs decide(const struct list *list, struct process *process)
+{
+	enum belongs belongs = UNKNOWN;
+	struct process *at = process;
+
+	/* As pids are used again, parents that were not read at one time can form a ring. */
+	for (size_t steps = 0; at && at->belongs == UNKNOWN && at->stat.parent; steps++)
+		at = steps < list->n ? find(list, at->stat.parent) : NULL;
+	if (at)
+		belongs = at->belongs == UNKNOWN ? OUTSIDE : at->belongs;
+	for (; at && process->belongs == UNKNOWN; process = find(list, process->stat.parent)) {
+		process->belongs = belongs;
+		if (process == at)
+			break;
+	}
+	return belongs;
+}
+
+/* Reads a process and those above it once more. 0 or -1 with errno. */
+static int refresh(int proc, struct list *list, pid_t pid)
+{
+	for (size_t steps = 0; pid && steps <= list->n; steps++) {
+		struct process *known = find(list, pid);
+		struct proc_stat stat;
+		int result = read_stat(proc, pid, &stat);
+
+		if (result < 0)
+			return -1;
+		if (result == 0 && known)
+			known->stat.parent = ENDED;
+		if (result == 0)
+			return 0;
+		if (known)
+			known->stat = stat;
+		else
+			add(list, &stat);
+		sort(list);
+		pid = stat.parent;
+	}
+	return 0;
+}
+
+/* Decides for a process for certain: parents end while we look, and their children get new ones; one
+ * that was forked meanwhile can have children in the list. 0 or -1 with errno. */
+static int place(int proc, struct list *list, pid_t pid)
+{
+	for (int i = 0; i < ATTEMPTS; i++) {
+		struct process *process = find(list, pid);
+
+		if (process->stat.parent == ENDED || decide(list, process) != UNKNOWN)
+			return 0;
+		if (refresh(proc, list, pid) < 0)
+			return -1;
+	}
+	errno = EAGAIN;
+	return -1;
+}
+
+/* Bytes by a line "NAME:  N kB" of a status; -1: there is none. */
+static int64_t status_bytes(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+	uint64_t kib;
+
+	/* Newlines in the process's name are escaped there. */
+	return at && sscanf(at + strlen(name), "%" SCNu64 " kB", &kib) == 1 ? (int64_t)(kib << 10)
+									    : -1;
+}
+
+/* The memory of a process, or of one of its threads. -1: it has none (any more); -2 with errno. text
+ * is a buffer of STATUS_SIZE. */
+static int64_t read_memory(int proc, const char *path, char *text)
+{
+	ssize_t n = read_text(proc, path, text, STATUS_SIZE);
+	int64_t anonymous, shared;
+
+	if (n == -ENOENT || n == -ESRCH)
+		return -1;
+	errno = n < 0 ? (int)-n : 0;
+	if (n < 0)
+		return -2;
+	anonymous = status_bytes(text, "\nRssAnon:");
+	shared = status_bytes(text, "\nRssShmem:");
+	if (anonymous >= 0 && shared >= 0)
+		return anonymous + shared;
+	return status_bytes(text, "\nVmRSS:"); /* before Linux 4.5 */
+}
+
+/* Adds the memory of a process. When its first thread has ended, only the others show it. 0 or -1
+ * with errno. */
+static int add_memory(int proc, const struct proc_stat *stat, char *text, uint64_t *sum)
+{
+	CLEANUP_FREE char *path = xasprintf("%d/status", (int)stat->pid);
+	CLEANUP_FREE char *tasks = xasprintf("%d/task", (int)stat->pid);
+	int64_t memory = read_memory(proc, path, text);
+	DIR *dir = memory == -1 && stat->threads > 1 ? open_list(proc, tasks) : NULL;
+	pid_t tid;
+
+	while (dir && memory == -1 && (tid = next_pid(dir)) > 0) {
+		CLEANUP_FREE char *thread = xasprintf("%s/%d/status", tasks, (int)tid);
+
+		memory = read_memory(proc, thread, text);
+	}
+	if (dir)
+		closedir(dir);
+	if (memory > 0)
+		*sum += (uint64_t)memory;
+	return memory == -2 ? -1 : 0;
+}
+
+/* 0 or -1 with errno. */
+static int measure(int proc, struct list *list, pid_t root, struct procs *procs)
+{
+	CLEANUP_FREE char *text = xcalloc(1, STATUS_SIZE);
+	uint64_t ticks = 0;
+	struct process *top;
+
+	if (read_all(proc, list) < 0)
+		return -1;
+	top = find(list, root);
+	if (!top)
+		return 0;
+	top->belongs = INSIDE;
+	for (size_t i = 0; i < list->n; i++)
+		if (place(proc, list, list->v[i].stat.pid) < 0)
+			return -1;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct process *process = &list->v[i];
+
+		if (process->belongs != INSIDE)
+			continue;
+		procs->processes++;
+		procs->threads += process->stat.threads;
+		ticks += process->stat.ticks;
+		if (add_memory(proc, &process->stat, text, &procs->memory) < 0)
+			return -1;
+	}
+	procs->cpu_us = ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	return 0;
+}
+
+int procs_read(pid_t root, struct procs *procs, struct err *err)
+{
+	CLEANUP_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct list list = {0};
+	int result;
+
+	*procs = (struct procs){0};
+	result = proc < 0 ? -1 : measure(proc, &list, root, procs);
+	if (result < 0)
+		err_set(err, ERR_SYSTEM, "the run's processes cannot be measured: /proc: %s",
+			strerror(errno));
+	free(list.v);
+	return result;
+}
+
+/* Whether the last mount at /proc hides others' processes. */
+static bool hides(void)
+{
+	CLEANUP_STRVEC struct strvec mounts = {0};
+	const char *option = NULL;
+
+	read_lines("/proc/self/mountinfo", &mounts);
+	for (size_t i = 0; i < mounts.n; i++)
+		if (strstr(mounts.v[i], " /proc ") && strstr(mounts.v[i], " - proc "))
+			option = strstr(mounts.v[i], "hidepid=");
+	return option && strncmp(option, "hidepid=0", 9) != 0 &&
+	       strncmp(option, "hidepid=off", 11) != 0;
+}
+
+/* CAP_SYS_PTRACE, which makes hidden ones seen. */
+static bool sees_all(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	return syscall(SYS_capget, &header, data) == 0 &&
+	       data[0].effective & CAP_TO_MASK(CAP_SYS_PTRACE);
+}
+
+int procs_check(struct err *err)
+{
+	CLEANUP_FREE char *pid = xasprintf("%d", (int)getpid());
+	char self[32] = "";
+	struct procs procs;
+	struct statfs fs;
+
+	if (statfs("/proc", &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC ||
+		readlink("/proc/self", self, sizeof(self) - 1) < 0 || strcmp(self, pid) != 0)
+		return err_set(err, ERR_SETUP,
+			"the run's processes cannot be measured: /proc is not that of this process "
+			"namespace");
+	if (hides() && !sees_all()) {
+		err_set(err, ERR_SETUP,
+			"the run's processes cannot be measured: /proc hides processes (hidepid)");
+		return err_hint(err, "mount /proc without hidepid, or use a cgroup");
+	}
+	if (procs_read(getpid(), &procs, err) < 0) {
+		err->kind = ERR_SETUP;
+		return -1;
+	}
+	return 0;
+}

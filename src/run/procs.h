@@ -1,0 +1,50 @@
+/*
+ * The run's processes as /proc shows them: what is measured where there is no cgroup.
+ *
+ * The tree is found by parents. Below the init of a pid namespace, or a subreaper, it is complete: an
+ * orphan becomes the child of one of the two. It is a sample: a process can come and go between two
+ * of them, and one that is forked while /proc is read may be missed.
+ */
+#ifndef SBX_RUN_PROCS_H
+#define SBX_RUN_PROCS_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct procs {
+	uint64_t processes; /* zombies included, which take a pid */
+	uint64_t threads;
+	/* Bytes of memory that belongs to the processes and cannot be dropped by the kernel: anonymous
+	 * pages and those of shared memory, tmpfs included, that a process has mapped. What several
+	 * have mapped counts once for each (after a fork, say), so that the sum can be too large.
+	 * What nobody has mapped, what is swapped out and what the kernel keeps for them (pipes,
+	 * sockets, page tables) is not in it. (Pss would share pages out fairly, but the kernel walks
+	 * all page tables for it.) */
+	uint64_t memory;
+	/* Of the living ones, and of the ended ones that were waited for. Of a child whose parent
+	 * ignores SIGCHLD the kernel keeps none: it is a lower bound. */
+	uint64_t cpu_us;
+};
+
+/* Whether /proc is good for this: it numbers processes as we do, and hides none. 0 or -1 with
+ * ERR_SETUP. To be asked once, before something is claimed. */
+int procs_check(struct err *err);
+
+/* Measures the tree of root, a child of ours that has not been waited for: the init of a pid
+ * namespace, or a subreaper. -1 with ERR_SYSTEM when it cannot be told what is in the tree: then
+ * nothing measured holds any longer. */
+int procs_read(pid_t root, struct procs *procs, struct err *err);
+
+/* A line of /proc/PID/stat. */
+struct proc_stat {
+	pid_t pid, parent;
+	char state;
+	uint64_t ticks; /* of its own and of the ended children that it waited for */
+	uint64_t threads;
+};
+/* Reads one, whatever the name in it is. 0 or -1. For procs_read, and for tests. */
+int procs_parse(const char *text, struct proc_stat *stat);
+
+#endif

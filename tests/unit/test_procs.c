@@ -1,0 +1,330 @@
+/* A tree of processes as /proc shows it: odd names, orphans, threads, memory, those that hide. */
+#include "base/mem.h"
+#include "lib/tap.h"
+#include "run/procs.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB (1ULL << 20)
+
+static void parse(void)
+{
+#define REST                                                                                       \
+	"S 7 8 9 0 -1 4194560 1 2 3 4 100 20 3 4 20 0 5 0 12345 4096 99 18446744073709551615 1 1 " \
+	"0"
+	struct proc_stat stat;
+
+	ok(procs_parse("42 (cat) " REST, &stat) == 0 && stat.pid == 42 && stat.parent == 7 &&
+			stat.state == 'S' && stat.ticks == 127 && stat.threads == 5,
+		"a line of /proc/PID/stat");
+	ok(procs_parse("42 (a) R 1 (b\nc)) " REST, &stat) == 0 && stat.parent == 7,
+		"a name that looks like one");
+	ok(procs_parse("42 (cat", &stat) < 0, "cut in the name");
+	ok(procs_parse("42 (cat) S 7 8 9 0 -1 4194560 1 2 3 4 100", &stat) < 0,
+		"cut in the numbers");
+	ok(procs_parse("", &stat) < 0, "nothing");
+}
+
+/* Starts the tree's root, a subreaper, which says by a byte that the tree stands. */
+static pid_t plant(void (*body)(int ready))
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe2(ready, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+		abort();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+		close(ready[0]);
+		body(ready[1]);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	ok(read(ready[0], &byte, 1) == 1, "a tree stands");
+	close(ready[0]);
+	return pid;
+}
+
+static void say(int ready)
+{
+	if (write(ready, "", 1) != 1)
+		abort();
+}
+
+static void fell(pid_t root)
+{
+	kill(root, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
+static struct procs look(pid_t root)
+{
+	struct procs procs;
+	struct err err = {0};
+
+	is_int(procs_read(root, &procs, &err), 0, "it is measured %s", err.message);
+	return procs;
+}
+
+static pid_t *shared; /* what the tree tells the test: pids, a flag */
+
+static pid_t spawn(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		abort();
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	return pid;
+}
+
+/* A child of a bad name, its orphaned grandchild, and a zombie. */
+static void family(int ready)
+{
+	if (spawn() == 0) {
+		prctl(PR_SET_NAME, "x) R 1\n1 (y)", 0, 0, 0);
+		if (spawn() == 0) {
+			pid_t orphan = fork();
+
+			if (orphan != 0) {
+				shared[0] = orphan;
+				_exit(0);
+			}
+			while (getppid() != shared[1])
+				sched_yield();
+			say(ready);
+		}
+		for (;;)
+			pause();
+	}
+	shared[1] = getpid();
+}
+
+static void relatives(void)
+{
+	pid_t stranger = spawn(), root;
+	struct procs procs;
+
+	if (stranger == 0)
+		for (;;)
+			pause();
+	root = plant(family);
+	procs = look(root);
+	/* The child between the two is a zombie until somebody waits for it, which nobody does. */
+	is_int((long long)procs.processes, 4, "root, child, zombie and orphan, and no stranger");
+	is_int((long long)procs.threads, 4, "with a thread each");
+	procs = look(stranger);
+	is_int((long long)procs.processes, 1, "a tree of one");
+	kill(shared[0], SIGKILL);
+	kill(stranger, SIGKILL);
+	fell(root);
+	procs = look(root);
+	is_int((long long)procs.processes, 0, "a tree that is gone");
+}
+
+static void *sleeper(void *unused)
+{
+	(void)unused;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void touch(int flags)
+{
+	char *p = mmap(NULL, 32 * MIB, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		abort();
+	memset(p, 1, 32 * MIB);
+}
+
+static void large(int ready)
+{
+	touch(MAP_PRIVATE);
+	touch(MAP_SHARED);
+	say(ready);
+}
+
+static void threads(int ready)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	touch(MAP_PRIVATE);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	for (int i = 0; i < 300; i++)
+		if (pthread_create(&thread, &attr, sleeper, NULL) != 0)
+			abort();
+	say(ready);
+}
+
+/* The first thread ends, the others go on: the process shows no memory any more. */
+static void headless(int ready)
+{
+	threads(ready);
+	syscall(SYS_exit, 0);
+}
+
+static void measures(void)
+{
+	struct procs empty, procs;
+	pid_t root = plant(say);
+
+	empty = look(root);
+	fell(root);
+	root = plant(large);
+	procs = look(root);
+	ok(procs.memory >= empty.memory + 64 * MIB && procs.memory < empty.memory + 80 * MIB,
+		"memory of its own and shared: %llu, %llu without",
+		(unsigned long long)procs.memory, (unsigned long long)empty.memory);
+	fell(root);
+	root = plant(threads);
+	procs = look(root);
+	ok(procs.threads >= 301, "threads: %llu", (unsigned long long)procs.threads);
+	is_int((long long)procs.processes, 1, "of one process");
+	fell(root);
+	root = plant(headless);
+	for (int i = 0; i < 1000; i++) {
+		procs = look(root);
+		if (procs.threads == 301 || i == 999)
+			break;
+	}
+	ok(procs.memory >= 32 * MIB, "memory of a process whose first thread has ended: %llu",
+		(unsigned long long)procs.memory);
+	fell(root);
+}
+
+static void spin(int ready)
+{
+	for (int i = 0; i < 2; i++) {
+		struct timespec used;
+		pid_t pid = i == 0 ? fork() : getpid();
+
+		if (pid != 0 && i == 0) {
+			waitpid(pid, NULL, 0);
+			continue;
+		}
+		do
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+		while (used.tv_sec == 0 && used.tv_nsec < 200000000);
+		if (i == 0)
+			_exit(0);
+	}
+	say(ready);
+}
+
+static void time_used(void)
+{
+	pid_t root = plant(spin);
+	struct procs procs = look(root);
+
+	ok(procs.cpu_us >= 300000, "CPU time of its own and of a child that has ended: %llu us",
+		(unsigned long long)procs.cpu_us);
+	fell(root);
+}
+
+/* Orphans are made all the time: parents end while /proc is read. */
+static void restless(int ready)
+{
+	signal(SIGCHLD, SIG_IGN);
+	say(ready);
+	for (;;) {
+		if (fork() == 0) {
+			if (fork() == 0)
+				usleep(2000);
+			_exit(0);
+		}
+		usleep(200);
+	}
+}
+
+static void churn(void)
+{
+	pid_t root = plant(restless);
+	int failed = 0, bad = 0;
+
+	for (int i = 0; i < 50; i++) {
+		struct procs procs;
+		struct err err;
+
+		failed += procs_read(root, &procs, &err) < 0;
+		bad += procs.processes < 1 || procs.processes > 200;
+	}
+	is_int(failed, 0, "processes come and go, and it is measured all the same");
+	is_int(bad, 0, "within reason");
+	fell(root);
+}
+
+/* /proc as another one is; run in a child, whose exit code is what procs_check said. */
+static int check_with(const char *options, uid_t uid)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct err err;
+		bool refused;
+
+		if (unshare(CLONE_NEWNS) < 0 ||
+			mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+			mount("proc", "/proc", options ? "proc" : "tmpfs", 0, options) < 0 ||
+			(uid && (setgid(uid) < 0 || setuid(uid) < 0)))
+			_exit(2);
+		refused = procs_check(&err) < 0;
+		if (refused)
+			diag("%s", err.message);
+		_exit(refused && err.kind == ERR_SETUP);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void checks(void)
+{
+	struct err err = {0};
+
+	is_int(procs_check(&err), 0, "this /proc will do %s", err.message);
+	if (geteuid() != 0) {
+		skip("mounting takes root", "another /proc");
+		return;
+	}
+	is_int(check_with("hidepid=0", 65534), 0, "nothing hidden");
+	is_int(check_with("hidepid=1", 65534), 1, "hidepid=1 will not do");
+	is_int(check_with("hidepid=2", 65534), 1, "nor will hidepid=2");
+	is_int(check_with("hidepid=2", 0), 0, "but for root");
+	is_int(check_with(NULL, 0), 1, "no /proc");
+}
+
+int main(void)
+{
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		abort();
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	parse();
+	checks();
+	relatives();
+	measures();
+	time_used();
+	churn();
+	return done_testing();
+}
