@@ -71,6 +71,19 @@ bool strvec_has_sorted(const struct strvec *v, const char *s)
 	return v->n && bsearch(&s, v->v, v->n, sizeof(*v->v), compare);
 }
 
+char *strvec_join(const struct strvec *v, const char *separator)
+{
+	size_t between = strlen(separator), len = 0;
+	char *text, *at;
+
+	for (size_t i = 0; i < v->n; i++)
+		len += strlen(v->v[i]) + between;
+	text = at = xcalloc(len + 1, 1);
+	for (size_t i = 0; i < v->n; i++)
+		at = stpcpy(stpcpy(at, i ? separator : ""), v->v[i]);
+	return text;
+}
+
 void strvec_clear(struct strvec *v)
 {
 	for (size_t i = 0; i < v->n; i++)

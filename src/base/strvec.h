@@ -27,6 +27,8 @@ bool strvec_has(const struct strvec *v, const char *s);
 void strvec_sort(struct strvec *v);
 /* strvec_has for what is sorted so. */
 bool strvec_has_sorted(const struct strvec *v, const char *s);
+/* All of them in one string, with separator between; free with free(). */
+char *strvec_join(const struct strvec *v, const char *separator);
 /* Frees everything; v is empty afterwards and can be used again. */
 void strvec_clear(struct strvec *v);
 

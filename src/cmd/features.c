@@ -61,11 +61,30 @@ static void add_bwrap(json *root, const struct features *f)
 	}
 }
 
+static void add_limits(json *root, const struct features *f)
+{
+	json *all = json_add(root, "limits", json_new_object());
+
+	json_add_string(json_add(all, "wall", json_new_object()), "by", "supervisor");
+	json_add_string(json_add(all, "output", json_new_object()), "by", "supervisor");
+	for (int i = 0; i < LIMITS; i++) {
+		json *one = json_add(all, limit_name((enum limit)i), json_new_object());
+
+		if (f->limits->by[i]) {
+			json_add_string(one, "by", f->limits->by[i]);
+			continue;
+		}
+		json_add_null(one, "by");
+		json_add_string(one, "why", f->limits->why[i]);
+		json_add_string(one, "remedy", LIMITS_REMEDY);
+	}
+}
+
 static void print_json(const struct features *f)
 {
 	CLEANUP_JSON json *root = json_new_object();
 	CLEANUP_FREE char *text = NULL;
-	json *features, *wall, *notes, *error;
+	json *features, *notes, *error;
 
 	json_add_number(root, "sbx", 1);
 	json_add_bool(root, "isolates", !f->err);
@@ -75,8 +94,7 @@ static void print_json(const struct features *f)
 	for (int i = 0; f->probe && i < PROBE_FEATURES; i++)
 		add_result(features, probe_feature_name((enum probe_feature)i),
 			&f->probe->features[i]);
-	wall = json_add(json_add(root, "limits", json_new_object()), "wall", json_new_object());
-	json_add_string(wall, "by", "supervisor");
+	add_limits(root, f);
 	notes = json_add(root, "notes", json_new_array());
 	for (size_t i = 0; i < f->notes->n; i++)
 		json_add_string(notes, NULL, f->notes->v[i]);
@@ -93,7 +111,7 @@ static void print_json(const struct features *f)
 
 static void print_line(const char *label, const char *text)
 {
-	printf("%-16s", label);
+	printf("%-18s", label);
 	print_escaped(stdout, text);
 	putchar('\n');
 }
@@ -121,6 +139,26 @@ static void print_missing(const struct features *f, enum probe_feature feature)
 		print_line("", remedy);
 }
 
+static void print_limits(const struct features *f)
+{
+	bool explained = false;
+
+	print_line("limits.wall", "by the supervisor");
+	print_line("limits.output", "by the supervisor");
+	for (int i = 0; i < LIMITS; i++) {
+		CLEANUP_FREE char *label = xasprintf("limits.%s", limit_name((enum limit)i));
+		CLEANUP_FREE char *how = f->limits->by[i]
+						 ? xasprintf("by %s", f->limits->by[i])
+						 : xasprintf("by nothing: %s", f->limits->why[i]);
+
+		print_line(label, how);
+		if (!f->limits->by[i] && !explained) {
+			print_line("", "remedy: " LIMITS_REMEDY);
+			explained = true;
+		}
+	}
+}
+
 static void print_text(const struct features *f)
 {
 	CLEANUP_FREE char *bwrap = NULL;
@@ -140,7 +178,7 @@ static void print_text(const struct features *f)
 			print_line(probe_feature_name((enum probe_feature)i), "yes");
 		else
 			print_missing(f, (enum probe_feature)i);
-	print_line("limits.wall", "by the supervisor");
+	print_limits(f);
 	for (size_t i = 0; i < f->notes->n; i++)
 		print_line(i ? "" : "notes", f->notes->v[i]);
 	print_line("isolates", f->err ? "no" : "yes: commands can be isolated here");

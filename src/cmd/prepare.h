@@ -23,8 +23,9 @@ struct prepared {
 	struct identity identity;
 	struct plan plan;
 	struct tree *tree; /* the live host, as the plan saw it */
-	struct strvec env; /* the command's variables, NAME=VALUE; without starts secrets are empty */
-	bool starts;       /* a run follows: what the plan holds is really held, by leases */
+	struct strvec
+		env; /* the command's variables, NAME=VALUE; without starts secrets are empty */
+	bool starts; /* a run follows: what the plan holds is really held, by leases */
 	struct leases leases; /* ended by whoever says starts: prepare_end_leases */
 	struct strvec held;   /* the names that plans wanted to be held so far */
 	struct strvec own;    /* where answers of the probe are kept */
@@ -49,8 +50,7 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 enum proc_mode prepare_proc(enum probe_proc proc);
 /* Answers about the proven plan, for the command's user; to be ended with explainer_clear before p.
  * nested_userns: the command can make user namespaces. */
-int prepare_explainer(
-	struct prepared *p, struct explainer *e, bool nested_userns, struct err *err);
+int prepare_explainer(struct prepared *p, struct explainer *e, bool nested_userns, struct err *err);
 /* Refuses a proven plan that does not hold what the policy's "require" names. */
 int prepare_required(struct prepared *p, bool nested_userns, struct err *err);
 /* --strict: refuses a proven plan in which a rule has no effect, or protects a name that the command

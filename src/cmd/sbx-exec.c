@@ -10,6 +10,7 @@
 #include "plan/bwrap.h"
 #include "plan/command.h"
 #include "plan/proof.h"
+#include "run/limits.h"
 #include "run/probe.h"
 #include "run/report.h"
 #include "run/stdio.h"
@@ -51,6 +52,7 @@ struct exec {
 	size_t n_mounts;
 	int *fds; /* for bwrap and the command: --pass-fd, then the data of words */
 	size_t n_fds;
+	struct limits limits;
 	struct run_result result;
 };
 
@@ -373,6 +375,37 @@ static void expect_mounts(struct exec *e)
 	}
 }
 
+/* What the kernel keeps from being exceeded, or a look at it. */
+static void say_limits(struct exec *e)
+{
+	const struct limits *l = &e->limits;
+
+	for (int i = 0; i < LIMITS; i++) {
+		CLEANUP_FREE char *value =
+			xasprintf("%" PRIu64 "%s", l->asked.values[i], i == LIMIT_CPU ? "ms" : "");
+
+		if (l->asked.values[i] || i == LIMIT_CORE)
+			run_enforce(
+				&e->result, limit_name((enum limit)i), value, l->by[i], l->by[i]);
+	}
+}
+
+/* What the command can fill with memory, and how far. */
+static void say_sizes(struct exec *e)
+{
+	const struct plan *plan = &e->prepared.plan;
+	CLEANUP_STRVEC struct strvec sizes = {0};
+
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->ops[i].kind == OP_TMPFS && plan->ops[i].size)
+			strvec_pushf(&sizes, "%s %" PRIu64, plan->ops[i].dest, plan->ops[i].size);
+	if (sizes.n) {
+		CLEANUP_FREE char *text = strvec_join(&sizes, ", ");
+
+		run_enforce(&e->result, "tmpfs", text, true, "tmpfs size");
+	}
+}
+
 static void say_what_holds(struct exec *e)
 {
 	const struct policy *policy = &e->prepared.policy;
@@ -396,6 +429,29 @@ static void say_what_holds(struct exec *e)
 
 		run_enforce(result, "wall", wall, true, "supervisor");
 	}
+	say_limits(e);
+	say_sizes(e);
+}
+
+/* Whether all that the policy requires is held; what a plan alone decides is not asked here
+ * (prepare_required). */
+static int check_required(const struct exec *e, struct err *err)
+{
+	for (size_t i = 0; i < e->result.n_enforcement; i++) {
+		const struct enforcement *held = &e->result.enforcement[i];
+		const char *where = policy_requires(&e->prepared.policy, held->name);
+
+		if (!where || held->enforced)
+			continue;
+		err_set(err, ERR_PROBE,
+			"nothing can enforce \"%s\" here, which the policy requires", held->name);
+		err_hint(err,
+			"sbx-exec --probe says what is missing, and what helps; or take \"%s\" out "
+			"of \"require\"",
+			held->name);
+		return err_at(err, "%s", where);
+	}
+	return 0;
 }
 
 /* The kernel takes no longer string than 32 pages (MAX_ARG_STRLEN), and together with the
@@ -455,18 +511,43 @@ static int plan_and_open(struct exec *e, enum run_phase *phase, struct err *err)
 	return err_hint(err, "try again when whatever replaces them is done");
 }
 
+static struct run_limits limits_of(const struct policy *policy)
+{
+	const struct policy_limits *l = &policy->limits;
+
+	return (struct run_limits){
+		.values =
+			{
+				[LIMIT_CPU] = l->cpu_ms,
+				[LIMIT_MEMORY] = l->memory,
+				[LIMIT_PROCESSES] = l->processes,
+				[LIMIT_FILE_SIZE] = l->file_size,
+				[LIMIT_OPEN_FILES] = l->open_files,
+				[LIMIT_CORE] = l->core,
+			},
+		.manage = policy->cgroup_manage,
+	};
+}
+
 /* One run from the plan on. */
 static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 {
 	const struct policy *policy = &e->prepared.policy;
+	struct run_limits limits;
 	struct run_spec spec;
 
 	if (plan_and_open(e, phase, err) < 0)
 		return -1;
 	for (size_t i = 0; i < e->prepared.plan.notes.n; i++)
 		strvec_push(&e->result.notes, e->prepared.plan.notes.v[i]);
-	*phase = PHASE_SETUP;
+	*phase = PHASE_PROBE;
+	limits_close(&e->limits, &e->result.notes);
+	limits = limits_of(policy);
+	limits_open(&e->limits, &limits, e->prepared.identity.uid, &e->result.notes);
 	say_what_holds(e);
+	if (check_required(e, err) < 0)
+		return -1;
+	*phase = PHASE_SETUP;
 	expect_mounts(e);
 	spec = (struct run_spec){
 		.bwrap = e->bwrap,
@@ -481,6 +562,7 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		.outer = e->probe.outer,
 		.direct = policy->stdio == STDIO_DIRECT,
 		.wall_ms = policy->limits.wall_ms,
+		.limits = &e->limits,
 	};
 	run_supervised(&spec, &e->result);
 	if (e->result.outcome == OUTCOME_SETUP_FAILED && e->probe.kept) {
@@ -522,6 +604,7 @@ static int conclude(struct exec *e)
 {
 	struct err err;
 
+	limits_close(&e->limits, &e->result.notes);
 	prepare_end_leases(&e->prepared, &e->result.notes);
 	if (e->result.err.kind != ERR_NONE)
 		print_err(tool, &e->result.err);
@@ -536,7 +619,13 @@ static int print_probe(struct exec *e)
 	/* What a run under the policy "default" needs. */
 	static const struct probe_needs needs = {
 		.fresh = true, .bind = true, .disable_userns = true, .network = true};
-	struct features f = {.notes = &e->result.notes};
+	/* Any that a run could have. */
+	static const struct run_limits limits = {.values = {[LIMIT_CPU] = 1000,
+							 [LIMIT_MEMORY] = 1U << 30,
+							 [LIMIT_PROCESSES] = 1000,
+							 [LIMIT_FILE_SIZE] = 1U << 30,
+							 [LIMIT_OPEN_FILES] = 1000}};
+	struct features f = {.limits = &e->limits, .notes = &e->result.notes};
 	struct probe probe;
 	struct err err;
 
@@ -546,9 +635,11 @@ static int print_probe(struct exec *e)
 		f.err = &err;
 	f.bwrap = e->bwrap;
 	f.proc = f.err ? PROBE_PROC_NONE : e->probe.proc;
+	limits_open(&e->limits, &limits, geteuid(), &e->result.notes);
 	features_print(&f, e->options.output == OUTPUT_JSON || !isatty(STDOUT_FILENO));
 	if (f.err)
 		print_err(tool, f.err);
+	limits_close(&e->limits, &e->result.notes);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return f.err ? 125 : 0;
 	err_set(&err, ERR_SYSTEM, "cannot write to standard output");

@@ -11,12 +11,14 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -110,13 +112,17 @@ static _Noreturn void shim_exec(const struct shim *shim)
 
 /* Kills and reaps all children, and what becomes a child by its parent's death, until none is
  * left. */
-static void guard_sweep(void)
+static void guard_sweep(bool outer)
 {
 	char text[4096];
 	ssize_t n;
 	int fd;
 
 	do {
+		if (outer) {
+			kill(-1, SIGKILL); /* all of the pid namespace but its init */
+			continue;
+		}
 		fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			return; /* nobody to be found: waiting for them could take for ever */
@@ -136,6 +142,7 @@ static void guard_sweep(void)
 /* Runs bwrap as a child and ends as it ended, when all is gone. SIGUSR1 means: kill everything. */
 static _Noreturn void guard(const struct shim *shim)
 {
+	bool outer = shim->spec->outer == OUTER_ALL;
 	siginfo_t info = {.si_pid = 0};
 	sigset_t set;
 	pid_t pid;
@@ -161,11 +168,9 @@ static _Noreturn void guard(const struct shim *shim)
 	while (info.si_pid == 0 && sigwaitinfo(&set, NULL) != SIGUSR1)
 		waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
 	if (info.si_pid == 0)
-		kill(pid, SIGKILL);
-	guard_sweep();
-	if (info.si_pid == 0 || info.si_code != CLD_EXITED)
-		kill(getpid(), SIGKILL);
-	_exit(info.si_status);
+		info = (siginfo_t){.si_code = CLD_KILLED, .si_status = SIGKILL};
+	guard_sweep(outer);
+	_exit(info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status);
 }
 
 /* Makes a file a read-only mount of its own; 0 or -1 with errno. */
@@ -233,7 +238,7 @@ static void shim_user(const struct shim *shim)
 		shim_fail(shim, STEP_USER);
 }
 
-static int shim_main(void *arg)
+static _Noreturn int shim_main(void *arg)
 {
 	const struct shim *shim = arg;
 	bool outer = shim->spec->outer == OUTER_ALL;
@@ -259,9 +264,7 @@ static int shim_main(void *arg)
 	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
 	if (outer && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		shim_fail(shim, STEP_PROC);
-	if (!outer)
-		guard(shim);
-	shim_exec(shim);
+	guard(shim);
 }
 
 /* Everything above 2 is closed by exec but what the shim opens again: descriptors that were
@@ -358,24 +361,16 @@ static void note_groups(struct strvec *notes)
 {
 	gid_t groups[256];
 	int n = getgroups(sizeof(groups) / sizeof(groups[0]), groups);
-	char *list = xstrdup("");
+	CLEANUP_STRVEC struct strvec numbers = {0};
+	CLEANUP_FREE char *list = NULL;
 
-	for (int i = 0; i < n; i++) {
-		char *longer;
-
-		if (groups[i] == getegid())
-			continue;
-		longer = xasprintf("%s %u", list, groups[i]);
-		free(list);
-		list = longer;
-	}
-	if (n < 0)
-		strvec_push(notes,
-			"supplementary groups could not be dropped: the command has them all");
-	else if (*list)
-		strvec_pushf(notes, "supplementary groups could not be dropped: the command has%s",
+	for (int i = 0; i < n; i++)
+		if (groups[i] != getegid())
+			strvec_pushf(&numbers, "%u", groups[i]);
+	list = n < 0 ? xstrdup("them all") : strvec_join(&numbers, " ");
+	if (*list)
+		strvec_pushf(notes, "supplementary groups could not be dropped: the command has %s",
 			list);
-	free(list);
 }
 
 /* Reads the shim's messages up to its exec. */
@@ -408,6 +403,14 @@ static int start_shim(struct child *child, struct shim *shim, struct strvec *not
 		strvec_pushf(notes,
 			"the command is not marked as the first to end when memory runs out: %s",
 			strerror(-result));
+	/* Before it does anything: what comes after it is born in the same cgroups. */
+	if (shim->spec->leaf) {
+		int error = leaf_enter(shim->spec->leaf, child->pid);
+
+		if (error < 0)
+			return err_set(err, ERR_SETUP, "cannot join the run's cgroup: %s",
+				strerror(-error));
+	}
 	if (shim->spec->outer != OUTER_NONE && map_ids(child->pid, shim->spec, err) < 0)
 		return -1;
 	close(shim->message[1]);
@@ -496,29 +499,40 @@ bool launch_taken(const struct child *child)
 
 void launch_kill(const struct child *child)
 {
-	syscall(SYS_pidfd_send_signal, child->pidfd, child->outer ? SIGKILL : SIGUSR1, NULL, 0);
+	syscall(SYS_pidfd_send_signal, child->pidfd, SIGUSR1, NULL, 0);
 }
 
-void launch_wait(struct child *child, int *code, int *status)
+static int64_t milliseconds(const struct timeval *t)
+{
+	return (int64_t)t->tv_sec * 1000 + t->tv_usec / 1000;
+}
+
+void launch_wait(struct child *child, struct child_end *end)
 {
 	siginfo_t info = {0};
+	struct rusage used = {0};
 
-	while (waitid(P_PID, (id_t)child->pid, &info, WEXITED) < 0 && errno == EINTR)
+	/* The C library's waitid(2) hides the last argument. */
+	while (syscall(SYS_waitid, P_PID, child->pid, &info, WEXITED, &used) < 0 && errno == EINTR)
 		;
-	*code = info.si_code;
-	*status = info.si_status;
+	*end = (struct child_end){
+		.killed = info.si_code != CLD_EXITED || info.si_status > 128,
+		.status = info.si_status & 127,
+		.cpu_ms = milliseconds(&used.ru_utime) + milliseconds(&used.ru_stime),
+		.max_rss = (int64_t)used.ru_maxrss * 1024,
+	};
 	child->pid = 0;
 }
 
 void child_close(struct child *child)
 {
-	int code, status;
+	struct child_end end;
 
 	if (!child->started)
 		return;
 	if (child->pid) {
 		launch_kill(child);
-		launch_wait(child, &code, &status);
+		launch_wait(child, &end);
 	}
 	close(child->pidfd);
 	close(child->status);

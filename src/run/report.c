@@ -70,6 +70,32 @@ void run_enforce(struct run_result *result, const char *name, const char *reques
 	};
 }
 
+static struct enforcement *find_enforcement(struct run_result *result, const char *name)
+{
+	for (size_t i = 0; i < result->n_enforcement; i++)
+		if (strcmp(result->enforcement[i].name, name) == 0)
+			return &result->enforcement[i];
+	return NULL;
+}
+
+void run_hits(struct run_result *result, const char *name, int64_t hits)
+{
+	struct enforcement *e = find_enforcement(result, name);
+
+	if (e)
+		e->hits = hits;
+}
+
+void run_withdraw(struct run_result *result, const char *name)
+{
+	struct enforcement *e = find_enforcement(result, name);
+
+	if (e) {
+		e->enforced = false;
+		e->by = NULL;
+	}
+}
+
 void run_refuse(struct run_result *result, enum run_phase phase, const struct err *err)
 {
 	result->phase = phase;

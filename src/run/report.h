@@ -67,19 +67,23 @@ struct run_stream {
 			   * file or the caller */
 	char *kept;       /* what was captured: its first bytes and its last; owned; NULL: not */
 	size_t kept_len;
-	size_t head_len;  /* the first bytes; omitted ones lie behind them */
-	bool is_text;     /* kept is UTF-8 without NUL */
+	size_t head_len; /* the first bytes; omitted ones lie behind them */
+	bool is_text;    /* kept is UTF-8 without NUL */
 };
 
 /* RUN_RESULT_INIT at first; ended by run_result_clear. */
-#define RUN_RESULT_INIT {.cpu_ms = -1, .max_rss_bytes = -1}
+#define RUN_RESULT_INIT                                                                            \
+	{                                                                                          \
+		.cpu_ms = -1, .max_rss_bytes = -1                                                  \
+	}
 struct run_result {
 	enum run_phase phase;
 	enum run_outcome outcome;
 	int exit_code;         /* what the caller exits with */
 	int64_t duration_ms;   /* from the start of bwrap to the end of all; 0 = nothing started */
-	int64_t cpu_ms;        /* of all processes of the run; -1 = not known */
-	int64_t max_rss_bytes; /* the most that all of them held at a time; -1 = not known */
+	int64_t cpu_ms;        /* of all processes of the run; -1 = nothing started */
+	int64_t max_rss_bytes; /* of the largest process; of what was killed, where no cgroup
+				  counts, what all held just before. -1 = nothing started */
 	struct run_stream out, errors; /* standard output and error */
 	struct run_oom oom;
 	struct enforcement enforcement[16];
@@ -92,6 +96,10 @@ void run_result_clear(struct run_result *result);
 /* requested is copied; hits are not known yet. */
 void run_enforce(struct run_result *result, const char *name, const char *requested, bool enforced,
 	const char *by);
+/* How often something that is enforced was run into; nothing where it is not asked for. */
+void run_hits(struct run_result *result, const char *name, int64_t hits);
+/* Nothing enforces it any more. */
+void run_withdraw(struct run_result *result, const char *name);
 /* The outcome and exit code of an error that came before the command ran; err is copied. */
 void run_refuse(struct run_result *result, enum run_phase phase, const struct err *err);
 

@@ -1,9 +1,9 @@
 /*
  * Theory of operation.
  *
- * The processes: sbx-exec (here) -> the shim, which is bwrap (pid 1 of the outer pid namespace) ->
- * bwrap's child (pid 1 of the sandbox; leader of a session and process group of its own) -> the
- * command, in that group. One poll loop sees everything: the shim's pidfd, a signalfd, bwrap's
+ * The processes: sbx-exec (here) -> the shim (pid 1 of the outer pid namespace) -> bwrap -> bwrap's
+ * child (pid 1 of the sandbox; leader of a session and process group of its own) -> the command, in
+ * that group. One poll loop sees everything: the shim's pidfd, a signalfd, bwrap's
  * status pipe, the pumps of regular files, and a timeout to the next deadline.
  *
  * What ends a run. The first cause wins and is never replaced:
@@ -11,6 +11,9 @@
  *    once, and with it whatever the command left in the background; nobody waits for pipes that
  *    strays hold.
  *  - the wall limit: TERM to the command's group, a grace of a second, then KILL of everything.
+ *  - the limit of processor time: the same with XCPU, as where the kernel holds it for each process.
+ *  - the limit of memory, where it is held by looking: KILL of everything at once, as the kernel
+ *    does. Where looking fails, too: the limit is not held any more, and the run is "lost".
  *  - TERM or HUP to sbx-exec: the same with that signal. The outcome is "cancelled" and the exit
  *    code 128+n, whatever the command makes of the signal.
  *  - INT or QUIT (a terminal's keys): passed on, and the run goes on, as an interpreter at its
@@ -21,8 +24,9 @@
  *
  * How a run ended is judged by facts alone, never by bwrap's messages:
  *  - exit-code 0..255: the command was executed and ended so. Another number: a process inside has
- *    written to the eventfd of the sandbox's pid 1, which it may trace; the outcome is "lost".
- *  - no exit-code, bwrap ended by a signal: "lost".
+ *    written to the eventfd of the sandbox's pid 1, which it may trace; the outcome is "lost". What
+ *    it ended by may have been a limit that the kernel holds: see limits_judge.
+ *  - no exit-code, bwrap ended by a signal, the byte of --block-fd taken: "lost".
  *  - no exit-code, bwrap ended by itself, the byte of --block-fd taken: all mounts were made, and
  *    executing the command failed. No process inside can make it look so: the descriptors on which
  *    bwrap learns of the exec are closed by it, and in pid 1 before it (run/hold.h). Where pid 1 was
@@ -34,25 +38,29 @@
  * the child's pid; then the byte is sent.
  *
  * Signals go to the command's group, never to bwrap. The group's leader, the sandbox's pid 1, is
- * protected by the kernel from all but KILL and STOP. Its pid here is found as the child of the
- * shim (what bwrap reports is a pid of the outer namespace). TSTP is passed on as STOP: the group
+ * protected by the kernel from all but KILL and STOP. Its pid here is found as the child of
+ * bwrap (what bwrap reports is a pid of the outer namespace). TSTP is passed on as STOP: the group
  * is an orphaned one, in which the kernel drops TSTP.
  */
 #include "run/supervise.h"
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/open.h"
 #include "run/launch.h"
 #include "run/stdio.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -72,12 +80,12 @@ struct run {
 	long child_pid; /* as bwrap says it; 0 = not yet */
 	enum exit_state exit_state;
 	int exit_code;
-	bool no_command;    /* pid 1 ended without having made its process */
-	struct err refused; /* why the hold ended the run; kind ERR_NONE = it did not */
-	bool ending;        /* a cause to end has been decided */
-	bool timeout;
-	int cancelled; /* the signal */
-	int keyed;     /* INT or QUIT that was passed on last */
+	bool no_command;        /* pid 1 ended without having made its process */
+	struct err err;         /* with SETUP_FAILED and LOST: why */
+	bool ending;            /* a cause to end has been decided */
+	enum run_outcome cause; /* COMPLETED: the command, or bwrap, has ended by itself */
+	int cancelled;          /* with CANCELLED: the signal */
+	int keyed;              /* INT or QUIT that was passed on last */
 	int64_t keyed_at;
 	int passed; /* the last signal that was passed on and can end the command */
 	pid_t init; /* the sandbox's pid 1, by its pid here; 0 = not known yet */
@@ -95,38 +103,28 @@ static int64_t now_ms(void)
 /* A child of parent, or 0. */
 static pid_t child_of(pid_t parent)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	pid_t found = 0;
+	CLEANUP_FREE char *path = xasprintf("/proc/%d/task/%d/children", (int)parent, (int)parent);
+	FILE *file = fopen(path, "re");
+	int child = 0;
 
-	while (dir && !found && (entry = readdir(dir))) {
-		char text[512], *end;
-		CLEANUP_FREE char *path = NULL;
-		FILE *file;
-
-		if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
-			continue;
-		path = xasprintf("/proc/%s/stat", entry->d_name);
-		file = fopen(path, "re");
-		if (!file)
-			continue;
-		/* "pid (name) S ppid": the name may hold anything, ")" included. */
-		text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-		end = strrchr(text, ')');
-		if (end && strlen(end) > 4 && strtol(end + 4, NULL, 10) == parent)
-			found = (pid_t)strtol(entry->d_name, NULL, 10);
-		fclose(file);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
+	if (!file)
+		return 0;
+	if (fscanf(file, "%d", &child) != 1)
+		child = 0;
+	fclose(file);
+	return child;
 }
 
 /* The sandbox's pid 1, by the pid that it has here; 0 = none. */
 static pid_t leader_of(struct run *run)
 {
-	if (!run->init)
-		run->init = run->child.outer ? child_of(run->child.pid) : (pid_t)run->child_pid;
+	if (!run->init && !run->child.outer) {
+		run->init = (pid_t)run->child_pid;
+	} else if (!run->init) {
+		pid_t bwrap = child_of(run->child.pid);
+
+		run->init = bwrap ? child_of(bwrap) : 0;
+	}
 	return run->init;
 }
 
@@ -146,11 +144,20 @@ static bool signal_command(struct run *run, int sig)
 	return true;
 }
 
-/* Decides why the run ends, asks the command to, and sets the time to kill. */
-static void end_run(struct run *run, int sig)
+/* Decides why the run ends: everything is killed at once. */
+static void kill_run(struct run *run, enum run_outcome cause)
 {
 	run->ending = true;
-	run->kill_at = signal_command(run, sig) ? now_ms() + GRACE_MS : 0;
+	run->cause = cause;
+	run->kill_at = 0;
+}
+
+/* The same, but the command is asked to end first. */
+static void end_run(struct run *run, enum run_outcome cause, int sig)
+{
+	kill_run(run, cause);
+	if (signal_command(run, sig))
+		run->kill_at = now_ms() + GRACE_MS;
 }
 
 static void handle_key(struct run *run, int sig)
@@ -163,8 +170,7 @@ static void handle_key(struct run *run, int sig)
 	if (signal_command(run, sig) && !again)
 		return;
 	run->cancelled = sig;
-	run->ending = true;
-	run->kill_at = 0;
+	kill_run(run, OUTCOME_CANCELLED);
 }
 
 static void handle_signal(struct run *run, int sig)
@@ -176,7 +182,7 @@ static void handle_signal(struct run *run, int sig)
 		if (run->ending)
 			return;
 		run->cancelled = sig;
-		end_run(run, sig);
+		end_run(run, OUTCOME_CANCELLED, sig);
 	} else if (sig == SIGINT || sig == SIGQUIT) {
 		if (!run->ending)
 			handle_key(run, sig);
@@ -187,7 +193,22 @@ static void handle_signal(struct run *run, int sig)
 	}
 }
 
-/* Compares the mounts and lets the command go; 0 or -1. */
+/* What the command can fill with memory: its own file systems there. */
+static void add_memory_mounts(struct run *run, int root)
+{
+	for (size_t i = 0; root >= 0 && i < run->spec->n_mounts; i++) {
+		const struct expected_mount *m = &run->spec->mounts[i];
+		int fd = m->object || m->read_only ? -1 : open_exact(root, m->dest + 1, O_PATH);
+		struct statfs fs;
+
+		if (fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == TMPFS_MAGIC)
+			limits_add_memory(run->spec->limits, fd);
+		else if (fd >= 0)
+			close(fd);
+	}
+}
+
+/* Compares the mounts, sets the limits and lets the command go; 0 or -1. */
 static int release(struct run *run, pid_t init, int root, struct err *err)
 {
 	struct strvec *notes = &run->result->notes;
@@ -195,6 +216,9 @@ static int release(struct run *run, pid_t init, int root, struct err *err)
 
 	if (root >= 0 && hold_verify(root, run->spec->mounts, run->spec->n_mounts, err) < 0)
 		return -1;
+	if (limits_bind(run->spec->limits, init, err) < 0)
+		return -1;
+	add_memory_mounts(run, root);
 	if (root == -EACCES || root == -EPERM)
 		strvec_push(notes, "the sandbox's mounts could not be compared with the plan from "
 				   "outside");
@@ -225,10 +249,8 @@ static void hold(struct run *run)
 	/* Gone, it has failed: the end of bwrap will tell. */
 	if (root == -EAGAIN || root == -ENOENT || root == -ESRCH)
 		return;
-	if (release(run, init, root, &run->refused) < 0) {
-		run->ending = true;
-		run->kill_at = 0;
-	}
+	if (release(run, init, root, &run->err) < 0)
+		kill_run(run, OUTCOME_SETUP_FAILED);
 }
 
 static bool is_holding(const struct run *run)
@@ -251,8 +273,7 @@ static void handle_status(struct run *run, const char *line, size_t len)
 
 		run->exit_state = n >= 0 && n <= 255 ? EXIT_KNOWN : EXIT_ODD;
 		run->exit_code = run->exit_state == EXIT_KNOWN ? (int)n : -1;
-		run->ending = true;
-		run->kill_at = 0;
+		kill_run(run, run->ending ? run->cause : OUTCOME_COMPLETED);
 	}
 }
 
@@ -282,17 +303,32 @@ static void read_signals(struct run *run)
 		handle_signal(run, (int)info.ssi_signo);
 }
 
+/* Looks at what the command uses. */
+static void look(struct run *run, int64_t now)
+{
+	int hit = limits_look(run->spec->limits, now, run->child.pid, &run->err);
+
+	if (hit < 0)
+		kill_run(run, OUTCOME_LOST);
+	else if (hit == LIMIT_CPU)
+		end_run(run, OUTCOME_CPU, SIGXCPU);
+	else if (hit == LIMIT_MEMORY)
+		kill_run(run, OUTCOME_MEMORY);
+}
+
 /* Acts on deadlines; the milliseconds until the next for poll. */
 static int check_time(struct run *run)
 {
 	int64_t now = now_ms(), next;
 
-	if (!run->ending && now >= run->wall_at) {
-		run->timeout = true;
-		end_run(run, SIGTERM);
-	}
+	if (!run->ending && now >= run->wall_at)
+		end_run(run, OUTCOME_TIMEOUT, SIGTERM);
+	if (!run->ending && run->child.released)
+		look(run, now);
 	if (now >= run->kill_at) {
 		run->kill_at = NEVER;
+		if (run->exit_state == EXIT_UNKNOWN)
+			limits_measure(run->spec->limits, run->child.pid);
 		launch_kill(&run->child);
 	}
 	if (is_holding(run))
@@ -300,6 +336,8 @@ static int check_time(struct run *run)
 	next = run->kill_at;
 	if (!run->ending && run->wall_at < next)
 		next = run->wall_at;
+	if (!run->ending && run->child.released && run->spec->limits->next < next)
+		next = run->spec->limits->next;
 	if (next == NEVER)
 		return -1;
 	next = next > now ? next - now : 0;
@@ -351,7 +389,7 @@ static void finish(struct run *run, enum run_outcome outcome, int exit_code)
 }
 
 /* The command ended, or bwrap did, with nobody asking. */
-static void judge_natural(struct run *run, int code, int status)
+static void judge_natural(struct run *run, const struct child_end *end)
 {
 	struct run_result *result = run->result;
 	struct err err = {0};
@@ -363,16 +401,21 @@ static void judge_natural(struct run *run, int code, int status)
 	} else if (run->exit_state == EXIT_ODD) {
 		finish(run, OUTCOME_LOST, 125);
 		err_set(&result->err, ERR_SYSTEM, "the command's exit code was tampered with");
-	} else if (code != CLD_EXITED) {
+	} else if (end->killed && !launch_taken(&run->child)) {
+		err_set(&err, ERR_SETUP, "bwrap was ended by signal %d while it made the sandbox",
+			end->status);
+		err_hint(&err, "it was killed from outside, or memory ran out");
+		run_refuse(result, PHASE_SETUP, &err);
+	} else if (end->killed) {
 		finish(run, OUTCOME_LOST, 125);
-		err_set(&result->err, ERR_SYSTEM, "bwrap was ended by signal %d", status);
+		err_set(&result->err, ERR_SYSTEM, "bwrap was ended by signal %d", end->status);
 		err_hint(&result->err, "it was killed from outside, or memory ran out");
 	} else if (launch_taken(&run->child) && run->passed) {
 		/* It came between the command's start and its exec, which bwrap cannot tell
 		 * apart. */
 		finish(run, run->passed == run->keyed ? OUTCOME_CANCELLED : OUTCOME_COMPLETED,
 			128 + run->passed);
-	} else if (run->no_command && status == 1) {
+	} else if (run->no_command && end->status == 1) {
 		err_set(&err, ERR_SETUP, "the sandbox's first process cannot make the command's");
 		run_refuse(result, PHASE_SETUP, &err);
 	} else if (launch_taken(&run->child)) {
@@ -381,7 +424,8 @@ static void judge_natural(struct run *run, int code, int status)
 		err_hint(&err, "bwrap's own message is above");
 		run_refuse(result, PHASE_EXEC, &err);
 	} else {
-		err_set(&err, ERR_SETUP, "bwrap could not make the sandbox (exit code %d)", status);
+		err_set(&err, ERR_SETUP, "bwrap could not make the sandbox (exit code %d)",
+			end->status);
 		err_hint(&err, "bwrap's own message is above");
 		run_refuse(result, PHASE_SETUP, &err);
 	}
@@ -389,19 +433,31 @@ static void judge_natural(struct run *run, int code, int status)
 
 static void judge(struct run *run)
 {
+	static const int exit_codes[] = {
+		[OUTCOME_TIMEOUT] = 124,
+		[OUTCOME_CPU] = 137,
+		[OUTCOME_MEMORY] = 137,
+		[OUTCOME_LOST] = 125,
+	};
 	struct run_result *result = run->result;
-	int code, status;
+	struct child_end end;
 
-	launch_wait(&run->child, &code, &status);
+	launch_wait(&run->child, &end);
 	result->duration_ms = now_ms() - run->start;
-	if (run->refused.kind != ERR_NONE)
-		run_refuse(result, PHASE_SETUP, &run->refused);
-	else if (run->timeout)
-		finish(run, OUTCOME_TIMEOUT, 124);
-	else if (run->cancelled)
+	result->cpu_ms = end.cpu_ms;
+	result->max_rss_bytes = end.max_rss;
+	if (run->cause == OUTCOME_SETUP_FAILED) {
+		run_refuse(result, PHASE_SETUP, &run->err);
+	} else if (run->cause == OUTCOME_CANCELLED) {
 		finish(run, OUTCOME_CANCELLED, 128 + run->cancelled);
-	else
-		judge_natural(run, code, status);
+	} else if (run->cause != OUTCOME_COMPLETED) {
+		finish(run, run->cause, exit_codes[run->cause]);
+		result->err = run->err;
+	} else {
+		judge_natural(run, &end);
+	}
+	limits_judge(run->spec->limits, result);
+	run_hits(result, "wall", result->outcome == OUTCOME_TIMEOUT);
 	for (size_t i = 0; i < run->io.n_pumps; i++) {
 		const struct pump *pump = &run->io.pumps[i];
 
@@ -450,6 +506,7 @@ static int start(struct run *run, struct err *err)
 		.uid = spec->uid,
 		.gid = spec->gid,
 		.outer = spec->outer,
+		.leaf = spec->limits->leaf,
 		.hold = true,
 	};
 
@@ -470,7 +527,11 @@ static int start(struct run *run, struct err *err)
 
 void run_supervised(const struct run_spec *spec, struct run_result *result)
 {
-	struct run run = {.spec = spec, .result = result, .io = STDIO_INIT, .signal_fd = -1};
+	struct run run = {.spec = spec,
+		.result = result,
+		.cause = OUTCOME_COMPLETED,
+		.io = STDIO_INIT,
+		.signal_fd = -1};
 	struct err err = {0};
 
 	if (take_signals(&run, &err) < 0 || start(&run, &err) < 0) {

@@ -1,6 +1,6 @@
 /*
- * One run from start to end: launches bwrap, passes signals on, ends the run at its wall limit, and
- * says how it ended.
+ * One run from start to end: launches bwrap, passes signals on, ends the run at its limits, and says
+ * how it ended.
  */
 #ifndef SBX_RUN_SUPERVISE_H
 #define SBX_RUN_SUPERVISE_H
@@ -9,6 +9,7 @@
 #include "base/strvec.h"
 #include "run/hold.h"
 #include "run/launch.h"
+#include "run/limits.h"
 #include "run/report.h"
 
 #include <stdbool.h>
@@ -16,21 +17,23 @@
 #include <stdint.h>
 
 struct run_spec {
-	const char *bwrap;          /* absolute path */
-	const struct strvec *words; /* bwrap's words without the command's */
-	char *const *command;       /* NULL-terminated */
+	const char *bwrap;                   /* absolute path */
+	const struct strvec *words;          /* bwrap's words without the command's */
+	char *const *command;                /* NULL-terminated */
 	const struct expected_mount *mounts; /* what has to stand where before the command starts */
 	size_t n_mounts;
-	const int *keep;            /* descriptors for bwrap and the command, at their numbers */
+	const int *keep; /* descriptors for bwrap and the command, at their numbers */
 	size_t n_keep;
 	uid_t uid; /* who bwrap is run as (run/launch.h) */
 	gid_t gid;
-	enum outer outer;           /* the namespaces to make around bwrap (run/probe.h) */
-	bool direct;                /* regular files as 0, 1 and 2 are handed on as they are */
-	uint64_t wall_ms;           /* 0 = no limit */
+	enum outer outer;      /* the namespaces to make around bwrap (run/probe.h) */
+	bool direct;           /* regular files as 0, 1 and 2 are handed on as they are */
+	uint64_t wall_ms;      /* 0 = no limit */
+	struct limits *limits; /* opened; the others */
 };
 
-/* Runs. Fills phase, outcome, exit_code, duration_ms and err of result and adds to its notes.
+/* Runs. Fills phase, outcome, exit_code, duration_ms, what was used and err of result, and adds to
+ * its notes.
  * Every process of the run has ended when it returns. INT, TERM, HUP, QUIT, USR1, USR2, WINCH,
  * TSTP and CONT are passed on, and stay blocked afterwards so that none can keep the report from
  * being written; those of INT, HUP and QUIT that were ignored at the start stay ignored. PIPE
