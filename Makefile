@@ -119,7 +119,7 @@ demo: all ## build a C project in the sandbox, next to things it must not reach
 
 check-all: check lint check-env ## check, lint and check-env
 
-check-env: all $(HELPER_BIN) ## run sbx-exec in containers, virtual machines and odd hosts, as root
+check-env: all $(HELPER_BIN) $(BUILD)/unit/test_cgroup ## run sbx-exec in containers, virtual machines and odd hosts, as root
 	SBX_BUILD=$(abspath $(BUILD)) tests/env/run
 
 check-env-quick: all $(HELPER_BIN) ## only the hosts: what takes seconds

@@ -50,6 +50,7 @@ struct group {
 };
 
 struct leaf {
+	struct leaf_limits asked;
 	struct group groups[CONTROLLERS + 1];
 	size_t n_groups;
 	const struct group *of[CONTROLLERS]; /* that counts for a controller; NULL = none */
@@ -745,7 +746,7 @@ static void make_groups(struct leaf *leaf, const struct leaf_limits *limits, str
 		make_v1(leaf, CPU, &own[CPU]);
 	}
 	for (enum controller c = MEMORY; c < CONTROLLERS; c++) {
-		if (!leaf->of[c] && !leaf->why[c] && (c != PIDS || limits->tasks))
+		if (!leaf->of[c] && !leaf->why[c])
 			leaf->why[c] = xasprintf("no mounted cgroup hierarchy shows the caller's "
 						 "own group of the controller %s",
 				names_v1[c]);
@@ -761,6 +762,7 @@ struct leaf *leaf_make(const struct leaf_limits *limits, struct strvec *notes)
 	struct leaf *leaf = xcalloc(1, sizeof(*leaf));
 	const struct group *group;
 
+	leaf->asked = *limits;
 	leaf->own_memory = -1;
 	if (library_init() != 0)
 		for (enum controller c = MEMORY; c < CONTROLLERS; c++)
@@ -795,7 +797,10 @@ const char *leaf_by(const struct leaf *leaf, enum leaf_gift gift)
 
 const char *leaf_why(const struct leaf *leaf, enum leaf_gift gift)
 {
-	return leaf->by[gift] ? NULL : leaf->why[controller_of[gift]];
+	if (leaf->by[gift] || (gift == LEAF_MEMORY && !leaf->asked.memory) ||
+		(gift == LEAF_TASKS && !leaf->asked.tasks))
+		return NULL;
+	return leaf->why[controller_of[gift]];
 }
 
 int leaf_enter(const struct leaf *leaf, pid_t pid)

@@ -15,7 +15,7 @@ sub guest_user { return ('/bin/setpriv', '--reuid', 1000, '--regid', 1000, '--cl
 
 # Boots a machine that makes the runs of the rows, and judges them. append: words for the kernel's command line, of which
 # init knows cgroup=v1|v2|hybrid|none and root=initial (stay in the initial RAM file system). setup: lines of shell that
-# come first. programs: more of them, host path => guest path.
+# come first. programs: more of them, host path => guest path. checks: [NAME, WORDS...] of what has to end with exit code 0.
 my $boots = 0;
 sub booted {
 	my (%how) = @_;
@@ -45,6 +45,11 @@ sub booted {
 			push @script, join ' ', 'attempt', map { "'" . s/'/'\\''/gr . "'" } @in, words('/place', @$options);
 		}
 	}
+	my @checks = @{$how{checks} || []};
+	for my $check (@checks) {
+		my ($name, @words) = @$check;
+		push @script, join ' ', 'attempt', map { "'" . s/'/'\\''/gr . "'" } @words;
+	}
 	put($root, "$tree/script", join("\n", $how{setup} // '', @script, 'echo @@end', ''));
 	system("cd $tree && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1 >../initrd") == 0 or die 'cpio';
 	put($root, "$dir/$_", '') for qw(console answer);
@@ -61,6 +66,10 @@ sub booted {
 	for (split /\n/, $answer) {
 		push @got, {code => $1, out => '', err => ''} if /^\@\@run (\d+)/;
 		$got[-1]{$1 eq 'o' ? 'out' : 'err'} .= "$2\n" if /^([oe]):(.*)/;
+	}
+	for my $check (reverse @checks) {
+		my $seen = pop @got;
+		is($seen->{code}, 0, "$how{append}: $check->[0]") or diag($seen->{out}, $seen->{err});
 	}
 	for my $run (@runs) {
 		judge($run->{row}, sub { $got[$run->{at}{"@_"}] });
@@ -109,7 +118,7 @@ if has cgroup=v2; then
 	mount -t cgroup2 cgroup /sys/fs/cgroup
 elif ! has cgroup=none; then
 	mount -t tmpfs cgroup /sys/fs/cgroup
-	for name in memory pids cpu freezer; do group "$name"; done
+	for name in memory pids cpu,cpuacct freezer; do group "$name"; done
 	if has cgroup=hybrid; then
 		mkdir /sys/fs/cgroup/unified
 		mount -t cgroup2 cgroup /sys/fs/cgroup/unified

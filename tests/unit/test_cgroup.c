@@ -23,6 +23,13 @@
 #define MEMORY_LIMIT (64ULL << 20)
 #define TASK_LIMIT 20
 
+/* libcgroup's: where something is mounted over cgroups. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:cgroup_init";
+}
+
 /* "AT BELOW" of the caller's group, or NULL. */
 static char *found(const char *groups, const char *mounts, const char *controller)
 {
@@ -262,12 +269,14 @@ static void places_of(pid_t pid, struct strvec *places)
 	read_lines("/proc/self/mountinfo", &mounts);
 	for (size_t i = 0; i < 4; i++) {
 		struct cgroup_place place;
+		const char *name;
 
 		if (!cgroup_find(
 			    strvec_argv(&groups), strvec_argv(&mounts), controllers[i], &place))
 			continue;
-		if (strstr(place.below, "sbx-") && !strstr(place.below, "sbx-init/") &&
-			strcmp(strrchr(place.below, '-'), "-init") != 0)
+		name = strrchr(place.below, '/');
+		name = name ? name + 1 : place.below;
+		if (strncmp(name, "sbx-", 4) == 0 && strcmp(name, "sbx-init") != 0)
 			strvec_pushf(places, "%s/%s", place.at, place.below);
 		free(place.at);
 		free(place.below);
