@@ -3,17 +3,25 @@
 use strict;
 use warnings;
 use FindBin;
+use File::Find ();
 use Test::More;
 use Time::HiRes qw(time sleep);
 BEGIN { require "$FindBin::Bin/run-lib.pl" }
 our ($top, $EXEC);
 
-my $rounds = $ENV{SBX_FULL} || $ENV{CI} ? 300 : 64;
+my ($rounds, $stride) = $ENV{SBX_FULL} || $ENV{CI} ? (600, 8) : (64, 61);
 
 # A tree that no signal but KILL ends, with a member in a session of its own.
 sub stubborn {
 	my ($mark) = @_;
 	return ('sh', '-c', "trap '' TERM INT HUP QUIT; setsid sleep 1000.$mark & sleep 1001.$mark & echo; wait; wait");
+}
+
+# The cgroups of runs.
+sub leaves {
+	my @found;
+	File::Find::find({no_chdir => 1, wanted => sub { push @found, $_ if m{/sbx-[0-9a-f]{16}$} }}, '/sys/fs/cgroup') if -d '/sys/fs/cgroup';
+	return @found;
 }
 
 for my $who (callers()) {
@@ -51,6 +59,21 @@ for my $who (callers()) {
 	}
 	is_deeply([left(".$mark")], [], "$name: KILL within its first 32 ms, $rounds times: nothing is left");
 	unlink glob "$top/errors.*";
+
+	# KILL at system calls of the shim, of bwrap and of the command. (As root a traced run gets no further than the hold.)
+	my @limited = ($EXEC, '-p', 'strict', '--memory', '64M', '--processes', '20', '--chdir', '/', '--');
+	my ($n, $left, $last) = (0, '', 0);
+	for (my $at = 1 + int rand $stride; !$last; $at += $stride) {
+		my $got = run($who, ["$ENV{SBX_BUILD}/tests/hostile/kill-at", $at, @limited, 'true'], cwd => '/');
+		$last = $got->{code} == 2;
+		$n++;
+		$left .= "call $at: exit code $got->{code}, $got->{out}\n" if $got->{code} && !$last;
+		last if $n > 9999;
+	}
+	is($left, '', "$name: KILL at one in $stride of all system calls, $n times: nothing is left");
+	cmp_ok($n, '>', 1000 / $stride, "$name: which are all there are");
+	run($who, [@limited, 'true'], cwd => '/');
+	is_deeply([leaves()], [], "$name: the next run removes the cgroups that are left");
 }
 
 # Where the outer namespaces cannot be made a guard process does the same. The limit is of a user namespace of the
