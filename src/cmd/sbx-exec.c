@@ -598,6 +598,15 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 	}
 }
 
+static void print_summary(const struct run_result *result)
+{
+	CLEANUP_FREE char *text = report_summary(result);
+
+	fprintf(stderr, "%s: ", tool);
+	print_escaped(stderr, text);
+	fputc('\n', stderr);
+}
+
 /* Prints the error, if there is one, and writes the report; the exit code, which a report that
  * cannot be written does not change. */
 static int conclude(struct exec *e)
@@ -608,6 +617,8 @@ static int conclude(struct exec *e)
 	prepare_end_leases(&e->prepared, &e->result.notes);
 	if (e->result.err.kind != ERR_NONE)
 		print_err(tool, &e->result.err);
+	if (e->options.summary)
+		print_summary(&e->result);
 	if (e->report.fd >= 0 && report_write(&e->report, &e->result, &err) < 0)
 		print_err(tool, &err);
 	return e->result.exit_code;

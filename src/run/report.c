@@ -248,6 +248,49 @@ char *report_text(const struct run_result *result)
 	return xasprintf("%s\n", text);
 }
 
+/* "memory, tmpfs": what was run into, or is not enforced. */
+static char *names_of(const struct run_result *result, bool (*is)(const struct enforcement *e))
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+
+	for (size_t i = 0; i < result->n_enforcement; i++)
+		if (is(&result->enforcement[i]))
+			strvec_push(&names, result->enforcement[i].name);
+	return strvec_join(&names, ", ");
+}
+
+static bool was_hit(const struct enforcement *e)
+{
+	return e->hits > 0;
+}
+
+static bool is_open(const struct enforcement *e)
+{
+	/* The host's network is what was asked for. */
+	return !e->enforced && strcmp(e->requested, "host") != 0;
+}
+
+char *report_summary(const struct run_result *result)
+{
+	CLEANUP_FREE char *hit = names_of(result, was_hit), *open = names_of(result, is_open);
+	CLEANUP_STRVEC struct strvec parts = {0};
+
+	strvec_pushf(&parts, "%s, exit code %d", outcome_names[result->outcome], result->exit_code);
+	if (result->duration_ms)
+		strvec_pushf(&parts, "%.2f s", (double)result->duration_ms / 1000);
+	if (result->cpu_ms >= 0)
+		strvec_pushf(&parts, "%.2f s of processor time", (double)result->cpu_ms / 1000);
+	if (result->max_rss_bytes >= 0)
+		strvec_pushf(&parts, "%.0f MiB", (double)result->max_rss_bytes / 1048576);
+	if (*hit)
+		strvec_pushf(&parts, "limits reached: %s", hit);
+	if (*open)
+		strvec_pushf(&parts, "not enforced: %s", open);
+	if (result->oom.kills)
+		strvec_pushf(&parts, "%" PRIu64 " killed for want of memory", result->oom.kills);
+	return strvec_join(&parts, "; ");
+}
+
 static int open_fd(struct report *report, const char *number, const int *pass_fds,
 	size_t n_pass_fds, struct err *err)
 {

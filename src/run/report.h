@@ -105,6 +105,8 @@ void run_refuse(struct run_result *result, enum run_phase phase, const struct er
 
 /* The report as text; free with free(). */
 char *report_text(const struct run_result *result);
+/* The same in one line for people, without its end; free with free(). */
+char *report_summary(const struct run_result *result);
 
 /* An opened place for a report. { .dir = -1, .fd = -1 } is none; ended by report_close. */
 struct report {

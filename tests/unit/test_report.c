@@ -227,11 +227,47 @@ static void test_places(void)
 	close(fds[0]);
 }
 
+static void test_summary(void)
+{
+	struct run_result result = RUN_RESULT_INIT;
+	char *text;
+
+	result.outcome = OUTCOME_REFUSED;
+	result.exit_code = 125;
+	text = report_summary(&result);
+	is_str(text, "refused, exit code 125", "the summary of what never started");
+	free(text);
+
+	result.outcome = OUTCOME_MEMORY;
+	result.exit_code = 137;
+	result.duration_ms = 1234;
+	result.cpu_ms = 560;
+	result.max_rss_bytes = 34 << 20;
+	result.oom.kills = 2;
+	run_enforce(&result, "network", "host", false, NULL);
+	run_enforce(&result, "memory", "1", true, "x");
+	run_enforce(&result, "processes", "1", false, NULL);
+	run_enforce(&result, "tmpfs", "1", true, "x");
+	run_hits(&result, "memory", 2);
+	run_hits(&result, "tmpfs", 1);
+	run_hits(&result, "cpu", 1);
+	text = report_summary(&result);
+	is_str(text,
+		"memory, exit code 137; 1.23 s; 0.56 s of processor time; 34 MiB; limits reached: "
+		"memory, tmpfs; not enforced: processes; 2 killed for want of memory",
+		"the summary of all that there is to say");
+	free(text);
+	run_withdraw(&result, "memory");
+	ok(!result.enforcement[1].enforced && !result.enforcement[1].by, "a claim is withdrawn");
+	run_result_clear(&result);
+}
+
 int main(void)
 {
 	test_text();
 	test_streams();
 	test_oom();
+	test_summary();
 	test_exit_codes();
 	test_places();
 	return done_testing();
