@@ -27,16 +27,18 @@ static char *version_text(const struct probe *probe)
 	return xasprintf("%u.%u.%u", v[0], v[1], v[2]);
 }
 
-static void add_result(json *all, const char *name, const struct probe_result *result)
+static void add_result(json *all, const struct probe *probe, enum probe_feature feature)
 {
-	json *object = json_add(all, name, json_new_object());
+	const struct probe_result *result = &probe->features[feature];
+	CLEANUP_FREE char *remedy = cause_remedy(result->cause, &probe->names);
+	json *object = json_add(all, probe_feature_name(feature), json_new_object());
 
 	json_add_bool(object, "works", result->works);
 	if (result->works)
 		return;
 	json_add_string(object, "cause", cause_name(result->cause));
 	json_add_string(object, "why", cause_words(result->cause));
-	json_add_string(object, "remedy", cause_remedy(result->cause));
+	json_add_string(object, "remedy", remedy);
 	json_add_string(object, "said", result->said);
 }
 
@@ -92,8 +94,7 @@ static void print_json(const struct features *f)
 	json_add_string(root, "proc", procs[f->proc]);
 	features = json_add(root, "features", json_new_object());
 	for (int i = 0; f->probe && i < PROBE_FEATURES; i++)
-		add_result(features, probe_feature_name((enum probe_feature)i),
-			&f->probe->features[i]);
+		add_result(features, f->probe, (enum probe_feature)i);
 	add_limits(root, f);
 	notes = json_add(root, "notes", json_new_array());
 	for (size_t i = 0; i < f->notes->n; i++)
@@ -121,7 +122,8 @@ static void print_missing(const struct features *f, enum probe_feature feature)
 {
 	const struct probe_result *result = &f->probe->features[feature];
 	CLEANUP_FREE char *no = xasprintf("no: %s", cause_words(result->cause));
-	CLEANUP_FREE char *remedy = xasprintf("remedy: %s", cause_remedy(result->cause));
+	CLEANUP_FREE char *text = cause_remedy(result->cause, &f->probe->names);
+	CLEANUP_FREE char *remedy = xasprintf("remedy: %s", text);
 	bool said = !*result->said, explained = false;
 
 	for (int i = 0; i < (int)feature; i++) {

@@ -10,6 +10,7 @@
 #include "plan/bwrap.h"
 #include "plan/command.h"
 #include "plan/proof.h"
+#include "run/host.h"
 #include "run/limits.h"
 #include "run/probe.h"
 #include "run/report.h"
@@ -175,6 +176,15 @@ static int check_places(struct exec *e, struct err *err)
 	return err_hint(err, "choose a place that the policy does not make writable");
 }
 
+/* bwrap could only say in its own words what it misses. */
+static int check_nodes(const struct plan *plan, struct err *err)
+{
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->ops[i].kind == OP_DEV)
+			return host_check_nodes(HOST_NODES, err);
+	return 0;
+}
+
 static rlim_t fd_limit(void)
 {
 	struct rlimit limit;
@@ -228,7 +238,7 @@ static int make_plan(struct exec *e, struct err *err)
 		return -1;
 	if (e->options.strict && prepare_strict(p, tool, !e->probe.disable_userns, err) < 0)
 		return -1;
-	if (check_places(e, err) < 0)
+	if (check_places(e, err) < 0 || check_nodes(&p->plan, err) < 0)
 		return -1;
 	bwrap.bind_fd = e->probe.bind_fd && p->plan.n + SPARE_FDS < fd_limit();
 	if (bwrap_spell(&e->words, &p->plan, &p->policy, &bwrap, e->options.n_command, err) < 0)
@@ -615,6 +625,8 @@ static int conclude(struct exec *e)
 
 	limits_close(&e->limits, &e->result.notes);
 	prepare_end_leases(&e->prepared, &e->result.notes);
+	if (e->result.err.kind == ERR_SETUP && !*e->result.err.hint)
+		probe_explain(&e->result.err, &e->request);
 	if (e->result.err.kind != ERR_NONE)
 		print_err(tool, &e->result.err);
 	if (e->options.summary)

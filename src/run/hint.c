@@ -1,13 +1,16 @@
 #include "run/hint.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 
+/* Two remedies go on with a name (cause_remedy). */
 static const struct {
 	const char *name, *words, *remedy;
 } causes[N_CAUSES] = {
 	[CAUSE_UNKNOWN] = {"unknown", "something forbids it that does not say so",
-		"allow namespaces and mounts for you: a seccomp filter, a security module or the "
-		"container may forbid them"},
+		"allow namespaces and mounts for you: a seccomp filter, a security module, the "
+		"container or a chroot may forbid them"},
 	[CAUSE_NOT_INSTALLED] = {"not-installed", "bwrap is not installed",
 		"install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap, "
 		"apk add bubblewrap), or name it with --bwrap PATH"},
@@ -18,10 +21,12 @@ static const struct {
 	[CAUSE_CAPABLE] = {"capabilities",
 		"bwrap is started with capabilities, but not by root (ambient ones, or the file's)",
 		"take them away: setpriv --inh-caps=-all --ambient-caps=-all sbx-exec ...; setcap "
-		"-r on the bwrap; docker, podman: no --cap-add together with --user"},
+		"-r on the bwrap; docker, podman: no --cap-add together with --user; Kubernetes: "
+		"no capabilities.add together with runAsUser"},
 	[CAUSE_USERNS_OFF] = {"userns-off", "user namespaces are turned off",
 		"sysctl -w user.max_user_namespaces=15000 (on the host, for a container)"},
-	[CAUSE_USERNS_ROOT] = {"userns-root-only", "user namespaces are for root only",
+	[CAUSE_USERNS_ROOT] = {"userns-root-only",
+		"user namespaces are for root only, and none can be made in another",
 		"sysctl -w kernel.unprivileged_userns_clone=1 (on the host, for a container)"},
 	[CAUSE_USERNS_NONE] = {"no-userns", "the kernel has no user namespaces",
 		"use a kernel with CONFIG_USER_NS"},
@@ -30,20 +35,33 @@ static const struct {
 		"deep",
 		"raise the limits (sysctl user.max_user_namespaces and the other "
 		"user.max_*_namespaces), or start sbx-exec in fewer sandboxes"},
+	[CAUSE_NESTED] = {"nested",
+		"a user namespace around this one, a sandbox's or a container's, allows no more in "
+		"it, or they are nested too deep",
+		"start sbx-exec in fewer sandboxes, or let the one around it have some inside: "
+		"bwrap without --disable-userns, sbx-exec with process.nested_userns: true in its "
+		"policy; in a container: sysctl -w user.max_user_namespaces=15000 on the host"},
 	[CAUSE_APPARMOR] = {"apparmor",
 		"AppArmor keeps user namespaces from programs without a profile",
 		"give bwrap one: printf 'abi <abi/4.0>,\\nprofile bwrap /usr/bin/bwrap "
 		"flags=(unconfined) {\\n userns,\\n}\\n' >/etc/apparmor.d/bwrap && apparmor_parser "
 		"-r /etc/apparmor.d/bwrap (and sbx-exec the same, for the namespaces that it makes "
 		"itself); or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
+	[CAUSE_PROFILE] = {"apparmor-profile", "the AppArmor profile of this process forbids it",
+		"docker, podman: --security-opt apparmor=unconfined; Kubernetes: "
+		"securityContext.appArmorProfile.type: Unconfined; elsewhere allow userns, mount, "
+		"umount, pivot_root, network, signal, ptrace, file and the capabilities sys_admin, "
+		"sys_ptrace, sys_resource, net_admin and setfcap in the profile (aa-status lists "
+		"them): "},
 	[CAUSE_SECCOMP] = {"seccomp", "a seccomp filter forbids it",
 		"docker, podman: --security-opt seccomp=unconfined, or a profile that allows "
 		"clone, unshare, setns, mount, umount2 and pivot_root; Kubernetes: "
 		"securityContext.seccompProfile.type: Unconfined; systemd: RestrictNamespaces=no"},
-	[CAUSE_KILLED] = {"seccomp-kills", "a seccomp filter kills what makes namespaces",
+	[CAUSE_KILLED] = {"seccomp-kills", "a seccomp filter kills what makes a sandbox",
 		"docker, podman: --security-opt seccomp=unconfined, or a profile that allows "
-		"clone, unshare, setns, mount, umount2 and pivot_root; Kubernetes: "
-		"securityContext.seccompProfile.type: Unconfined"},
+		"clone, unshare, setns, mount, umount2, pivot_root and keyctl; Kubernetes: "
+		"securityContext.seccompProfile.type: Unconfined; systemd: SystemCallFilter=@mount "
+		"@keyring and RestrictNamespaces=no"},
 	[CAUSE_DROPPED] = {"dropped-capabilities",
 		"root lacks the capability to map itself into a user namespace (CAP_SETFCAP)",
 		"docker, podman: --cap-add SETFCAP, or an ordinary user: --user 1000; Kubernetes: "
@@ -59,7 +77,8 @@ static const struct {
 		"docker: --security-opt apparmor=unconfined --security-opt seccomp=unconfined; "
 		"podman: --security-opt label=disable --security-opt seccomp=unconfined; "
 		"Kubernetes: securityContext.appArmorProfile.type and .seccompProfile.type: "
-		"Unconfined"},
+		"Unconfined; systemd-nspawn: allow @mount (--system-call-filter); systemd: "
+		"SystemCallFilter=@mount"},
 	[CAUSE_MOUNT_LIMIT] = {"mount-limit", "there can be no more mounts",
 		"sysctl -w fs.mount-max=100000"},
 	[CAUSE_PIVOT_ROOT] = {"pivot-root", "pivot_root is not possible",
@@ -69,7 +88,8 @@ static const struct {
 	[CAUSE_PROC_MASKED] = {"proc-masked",
 		"parts of /proc are masked or read-only, as in most containers",
 		"docker: --security-opt systempaths=unconfined; podman: --security-opt unmask=ALL; "
-		"Kubernetes: securityContext.procMount: Unmasked with hostUsers: false"},
+		"Kubernetes: securityContext.procMount: Unmasked with hostUsers: false; elsewhere, "
+		"where you mount: umount "},
 	[CAUSE_PROC_READ_ONLY] = {"proc-read-only", "/proc is read-only",
 		"mount -o remount,bind,rw /proc; or mount a new one: mount -t proc proc /proc"},
 	[CAUSE_PROC_MISSING] = {"proc-missing", "/proc is not mounted, or lacks /proc/sys",
@@ -83,13 +103,24 @@ static const struct {
 		"securityContext.appArmorProfile.type: Unconfined"},
 	[CAUSE_HOSTNAME] = {"hostname", "sethostname is forbidden",
 		"allow sethostname(2) in the container's seccomp profile"},
+	[CAUSE_KEYCTL] = {"keyctl", "a seccomp filter or a security module forbids keyctl",
+		"allow keyctl(2) (docker, podman: in the profile of --security-opt seccomp=; "
+		"systemd: SystemCallFilter=@keyring), or let it fail with EPERM or ENOSYS, as if "
+		"there were no keys"},
+	[CAUSE_KEY_QUOTA] = {"key-quota", "the user has too many kernel keys",
+		"sysctl -w kernel.keys.maxkeys=2000 kernel.keys.maxbytes=200000 (on the host, for "
+		"a container)"},
 	[CAUSE_GVISOR] = {"gvisor", "gVisor does not offer what bwrap needs",
 		"use another runtime: docker, podman: --runtime runc; Kubernetes: no "
 		"runtimeClassName for gVisor"},
 	[CAUSE_PROCESSES] = {"processes", "too many processes are running",
 		"raise ulimit -u, or the container's limit (docker, podman: --pids-limit; "
 		"Kubernetes: podPidsLimit of the kubelet)"},
-	[CAUSE_FILES] = {"open-files", "too few files can be open at once", "raise ulimit -n"},
+	[CAUSE_FILES] = {"open-files", "too few files can be open at once",
+		"raise ulimit -n (docker, podman: --ulimit nofile=1024)"},
+	[CAUSE_FILE_SIZE] = {"file-size",
+		"files may not become as long as they have to, even in memory",
+		"raise ulimit -f (docker, podman: --ulimit fsize=-1)"},
 	[CAUSE_HANG] = {"hang", "bwrap does not come to an end",
 		"look for a file system that does not answer (stat -f on each of /proc/mounts)"},
 };
@@ -126,10 +157,32 @@ static bool userns_for_root(const struct host *host)
 	return host->unprivileged_userns == 0 && !host->admin;
 }
 
+/* Root makes the first, and is not root in it. */
+static bool userns_not_nested(const struct host *host)
+{
+	return host->unprivileged_userns == 0;
+}
+
+/* This user namespace allows some, of every kind. */
+static bool is_nested(const struct host *host)
+{
+	return host->nested && host->max_other_namespaces != 0;
+}
+
+static bool has_mounts_beyond(const struct host *host)
+{
+	return host->mounts_beyond > 1;
+}
+
+static bool has_profile(const struct host *host)
+{
+	return *host->names.profile != '\0';
+}
+
 /* A profile of its own, a container's say, is another matter. */
 static bool apparmor_restricts(const struct host *host)
 {
-	return host->apparmor_restricts > 0 && !host->admin && !host->confined;
+	return host->apparmor_restricts > 0 && !host->admin && !has_profile(host);
 }
 
 static bool has_seccomp(const struct host *host)
@@ -152,6 +205,7 @@ enum step {
 	STEP_ANY,
 	STEP_OPTIONS,
 	STEP_START,
+	STEP_KEYS,
 	STEP_CLONE,
 	STEP_MAP,
 	STEP_LOOPBACK,
@@ -172,6 +226,7 @@ static const struct {
 	{"setuid", STEP_OPTIONS},
 	{"/proc/sys/kernel/overflow", STEP_START},
 	{"Can't open /proc", STEP_START},
+	{"session keyring", STEP_KEYS},
 	/* "creating new", "create new" (Debian), "create a new" (0.11.1 and later) */
 	{"No permissions to creat", STEP_CLONE},
 	{"Creating new namespace failed", STEP_CLONE},
@@ -188,6 +243,7 @@ static const struct {
 	{"max_user_namespaces", STEP_SYSCTL}, /* "cannot open", and "sysctl user." */
 	{"pivot_root", STEP_PIVOT},
 	{"Failed to make / slave", STEP_MOUNT},
+	{"unmount old root", STEP_MOUNT},
 	{"Failed to mount tmpfs", STEP_MOUNT},
 	{"setting up newroot bind", STEP_MOUNT},
 	{"Can't mount ", STEP_MOUNT},
@@ -210,6 +266,8 @@ static const struct row {
 	{STEP_ANY, "Too many open files", NULL, CAUSE_FILES},
 	{STEP_ANY, "No file descriptors available", NULL, CAUSE_FILES}, /* musl */
 	{STEP_ANY, "Resource temporarily unavailable", NULL, CAUSE_PROCESSES},
+	{STEP_ANY, "first process cannot make the command's", NULL, CAUSE_PROCESSES},
+	{STEP_ANY, "File too large", NULL, CAUSE_FILE_SIZE},
 	{STEP_ANY, PROBE_SAYS_HANG, NULL, CAUSE_HANG},
 	{STEP_ANY, PROBE_SAYS_KILLED, NULL, CAUSE_KILLED},
 	{STEP_ANY, NULL, is_gvisor, CAUSE_GVISOR},
@@ -218,31 +276,45 @@ static const struct row {
 	{STEP_OPTIONS, "must be installed setuid", NULL, CAUSE_USERNS_NONE},
 	{STEP_OPTIONS, NULL, NULL, CAUSE_SETUID},
 	{STEP_START, NULL, NULL, CAUSE_PROC_MISSING},
+	{STEP_KEYS, "Disk quota exceeded", NULL, CAUSE_KEY_QUOTA},
+	{STEP_KEYS, NULL, NULL, CAUSE_KEYCTL},
 	{STEP_CLONE, "ENOSPC", userns_off, CAUSE_USERNS_OFF},
 	{STEP_CLONE, "No space left", userns_off, CAUSE_USERNS_OFF},
+	{STEP_CLONE, "ENOSPC", is_nested, CAUSE_NESTED},
+	{STEP_CLONE, "No space left", is_nested, CAUSE_NESTED},
 	{STEP_CLONE, "ENOSPC", NULL, CAUSE_LIMIT},
 	{STEP_CLONE, "No space left", NULL, CAUSE_LIMIT},
 	{STEP_CLONE, "Invalid argument", NULL, CAUSE_USERNS_NONE},
 	{STEP_CLONE, NULL, is_chroot, CAUSE_CHROOT},
 	{STEP_CLONE, NULL, is_unmapped, CAUSE_UNMAPPED},
 	{STEP_CLONE, NULL, userns_for_root, CAUSE_USERNS_ROOT},
+	{STEP_CLONE, "Permission denied", has_profile, CAUSE_PROFILE},
 	{STEP_CLONE, NULL, has_seccomp, CAUSE_SECCOMP},
 	{STEP_CLONE, NULL, apparmor_restricts, CAUSE_APPARMOR},
+	{STEP_CLONE, NULL, userns_not_nested, CAUSE_USERNS_ROOT},
+	/* A lack of rights in new namespaces, which is no EACCES. */
+	{STEP_CLONE, NULL, has_profile, CAUSE_PROFILE},
+	{STEP_CLONE, NULL, has_mounts_beyond, CAUSE_CHROOT},
 	{STEP_MAP, "Read-only file system", NULL, CAUSE_PROC_READ_ONLY},
 	{STEP_MAP, "Operation not permitted", is_root, CAUSE_DROPPED},
+	{STEP_MAP, NULL, has_profile, CAUSE_PROFILE},
 	{STEP_MAP, NULL, apparmor_restricts, CAUSE_APPARMOR},
 	{STEP_LOOPBACK, NULL, apparmor_restricts, CAUSE_APPARMOR},
+	{STEP_LOOPBACK, NULL, has_profile, CAUSE_PROFILE},
 	{STEP_LOOPBACK, NULL, NULL, CAUSE_LOOPBACK},
 	{STEP_HOSTNAME, NULL, NULL, CAUSE_HOSTNAME},
 	{STEP_PROC, NULL, is_proc_masked, CAUSE_PROC_MASKED},
 	{STEP_PROC, NULL, is_proc_read_only, CAUSE_PROC_READ_ONLY},
 	{STEP_PROC, NULL, apparmor_restricts, CAUSE_APPARMOR},
+	{STEP_PROC, "Permission denied", has_profile, CAUSE_PROFILE},
 	{STEP_PROC, NULL, NULL, CAUSE_MOUNTS},
 	{STEP_SYSCTL, NULL, is_proc_masked, CAUSE_PROC_MASKED},
 	{STEP_SYSCTL, "Read-only file system", NULL, CAUSE_PROC_READ_ONLY},
+	{STEP_PIVOT, "Permission denied", has_profile, CAUSE_PROFILE},
 	{STEP_PIVOT, NULL, NULL, CAUSE_PIVOT_ROOT},
 	{STEP_MOUNT, "ENOSPC", NULL, CAUSE_MOUNT_LIMIT},
 	{STEP_MOUNT, "No space left", NULL, CAUSE_MOUNT_LIMIT},
+	{STEP_MOUNT, "Permission denied", has_profile, CAUSE_PROFILE},
 	{STEP_MOUNT, NULL, apparmor_restricts, CAUSE_APPARMOR},
 	{STEP_MOUNT, NULL, NULL, CAUSE_MOUNTS},
 };
@@ -290,7 +362,11 @@ const char *cause_words(enum cause cause)
 	return causes[cause].words;
 }
 
-const char *cause_remedy(enum cause cause)
+char *cause_remedy(enum cause cause, const struct host_names *names)
 {
-	return causes[cause].remedy;
+	const char *name = cause == CAUSE_PROC_MASKED ? names->covers
+			   : cause == CAUSE_PROFILE   ? names->profile
+						      : "";
+
+	return xasprintf("%s%s", causes[cause].remedy, name);
 }

@@ -4,13 +4,52 @@
 #include "base/path.h"
 #include "base/read.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+/* Of Linux 6.12 (linux/nsfs.h). */
+struct mount_ns_info {
+	uint32_t size, nr_mounts;
+	uint64_t id;
+};
+#define MOUNT_NS_INFO _IOR(0xb7, 10, struct mount_ns_info)
+
+/* What the kernel gives its first user namespace (PROC_USER_INIT_INO). */
+#define FIRST_USER_NS 0xEFFFFFFDU
+
+const char *const host_nodes[HOST_NODES] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
+
+int host_check_nodes(size_t n, struct err *err)
+{
+	static const char *const numbers[HOST_NODES] = {"1 3", "1 5", "1 7", "1 8", "1 9", "5 0"};
+
+	for (size_t i = 0; i < n; i++) {
+		/* Also when its mount is nodev: what is needed of it is that it opens. */
+		CLEANUP_CLOSE int fd = open(host_nodes[i], (i == 0 ? O_RDWR : O_PATH) | O_CLOEXEC);
+		struct stat st;
+
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode))
+			continue;
+		err_set(err, ERR_PROBE, "bwrap needs %s: %s", host_nodes[i],
+			fd < 0 ? strerror(errno) : "it is no device node");
+		return err_hint(err,
+			"as root: mount -t devtmpfs dev /dev, or, in a chroot, mount --rbind the "
+			"host's /dev there, or mknod -m 666 %s c %s%s",
+			host_nodes[i], numbers[i],
+			i == 0 ? "" : "; or do without a /dev: \"dev\": \"none\" in the policy");
+	}
+	return 0;
+}
 
 /* The number in a file of /proc/sys; -1 when it is not there. */
 static long setting(const char *path)
@@ -116,6 +155,18 @@ static bool parse_mount(const char *line, struct mount_line *m)
 	return true;
 }
 
+/* Adds a name to a list of names, or the sign that there are more than it holds. */
+static void add_cover(struct host_names *names, const char *name)
+{
+	size_t len = strlen(names->covers), size = sizeof(names->covers), left = size - len;
+
+	if (len && names->covers[len - 1] == '.')
+		return;
+	if (strlen(name) + sizeof("  ...") > left)
+		name = "...";
+	snprintf(names->covers + len, left, "%s%s", len ? " " : "", name);
+}
+
 void host_read_mounts(struct host *host, char *const *lines)
 {
 	/* What the kernel itself has set aside as mount points, which hide nothing. */
@@ -145,9 +196,34 @@ void host_read_mounts(struct host *host, char *const *lines)
 		for (size_t k = 0; hides && k < sizeof(harmless) / sizeof(*harmless); k++)
 			hides = strcmp(m.at, harmless[k]) != 0;
 		host->proc_masked = host->proc_masked || hides;
+		if (hides)
+			add_cover(&host->names, m.at);
 		strvec_push(&host->facts, of_proc.v[i]);
 		free(m.text);
 	}
+}
+
+void host_read_label(struct host *host, const char *label)
+{
+	/* "NAME (MODE)", or "unconfined". */
+	const char *mode = strrchr(label, '(');
+
+	if (!mode || mode < label + 2 || mode[-1] != ' ' || strcmp(mode, "(unconfined)") == 0 ||
+		strcmp(mode, "(complain)") == 0)
+		return;
+	snprintf(host->names.profile, sizeof(host->names.profile), "%.*s", (int)(mode - 1 - label),
+		label);
+}
+
+/* The mounts of this namespace less those in the mountinfo, which has what the root leads to. */
+static long mounts_beyond(const struct strvec *mountinfo)
+{
+	CLEANUP_CLOSE int ns = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	struct mount_ns_info info = {.size = sizeof(info)};
+
+	return ns < 0 || ioctl(ns, MOUNT_NS_INFO, &info) < 0
+		       ? -1
+		       : (long)info.nr_mounts - (long)mountinfo->n;
 }
 
 /* Adds the lines of a file as facts; false when there are none. */
@@ -196,6 +272,7 @@ void host_look(struct host *host, uid_t uid, gid_t gid)
 	static const char *const others[] = {"pid", "mnt", "net", "ipc", "uts", "cgroup"};
 	CLEANUP_STRVEC struct strvec mounts = {0}, label = {0};
 	struct utsname name;
+	struct stat st;
 	bool known;
 
 	*host = (struct host){.root = uid == 0};
@@ -206,15 +283,23 @@ void host_look(struct host *host, uid_t uid, gid_t gid)
 	add_init(&host->facts);
 	strvec_pushf(&host->facts, "bwrap runs as %u %u", uid, gid);
 	known = look_at_process(host) && known;
-	/* SELinux's or AppArmor's; nothing, or an error, without them. */
+	host->nested = stat("/proc/self/ns/user", &st) == 0 && st.st_ino != FIRST_USER_NS;
+	/* SELinux's or AppArmor's; nothing, or an error, without them. Where there are both, the
+	 * second file is AppArmor's. */
 	read_lines("/proc/self/attr/current", &label);
-	host->confined = label.n && strncmp(label.v[0], "unconfined", 10) != 0;
-	strvec_pushf(&host->facts, "label %s", label.n ? label.v[0] : "-");
+	read_lines("/proc/self/attr/apparmor/current", &label);
+	for (size_t i = 0; i < label.n; i++) {
+		strvec_pushf(&host->facts, "label %s", label.v[i]);
+		host_read_label(host, label.v[i]);
+	}
 	host->max_user_namespaces = add_setting(&host->facts, "/proc/sys/user/max_user_namespaces");
+	host->max_other_namespaces = LONG_MAX;
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		CLEANUP_FREE char *path = xasprintf("/proc/sys/user/max_%s_namespaces", others[i]);
+		long max = add_setting(&host->facts, path);
 
-		add_setting(&host->facts, path);
+		if (max >= 0 && max < host->max_other_namespaces)
+			host->max_other_namespaces = max;
 	}
 	host->unprivileged_userns =
 		add_setting(&host->facts, "/proc/sys/kernel/unprivileged_userns_clone");
@@ -222,6 +307,7 @@ void host_look(struct host *host, uid_t uid, gid_t gid)
 		add_setting(&host->facts, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns");
 	read_lines("/proc/self/mountinfo", &mounts);
 	host_read_mounts(host, strvec_argv(&mounts));
+	host->mounts_beyond = mounts_beyond(&mounts);
 	host->unmapped = host_is_unmapped(uid);
 	/* The one that gVisor has given itself since its beginning. */
 	host->gvisor = uname(&name) == 0 && strstr(name.version, "Jan 10 15:06:54 PST 2016");

@@ -1,6 +1,7 @@
 #include "run/launch.h"
 
 #include "base/mem.h"
+#include "run/host.h"
 #include "run/stdio.h"
 
 #include <dirent.h>
@@ -195,17 +196,14 @@ static int mount_read_only(const char *path)
 /* What bwrap's own mounts will be made of. */
 static void shim_mounts(const struct shim *shim)
 {
+	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		shim_fail(shim, STEP_MOUNTS);
 	/* The nodes that bwrap binds for --dev are the host's: through a writable mount a root
 	 * caller's command could change their modes. Binds of a read-only mount are read-only,
 	 * and writing to a device is no matter of its mount. (bwrap's own --remount-ro would
 	 * make them unusable: it adds nodev.) */
-	static const char *const nodes[] = {
-		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"};
-
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		shim_fail(shim, STEP_MOUNTS);
-	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
-		if (mount_read_only(nodes[i]) < 0 && errno != ENOENT)
+	for (size_t i = 0; i < HOST_NODES; i++)
+		if (mount_read_only(host_nodes[i]) < 0 && errno != ENOENT)
 			shim_fail(shim, STEP_MOUNTS);
 	/* The same for bwrap itself, which the sandbox's pid 1 shows as /proc/1/exe. */
 	if (mount_read_only(shim->spec->bwrap) < 0)

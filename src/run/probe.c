@@ -27,6 +27,14 @@
 /* All of them together. */
 #define TRIALS_MS 30000
 
+/* The remedy of a cause that needs no names. */
+static int hint_remedy(struct err *err, enum cause cause)
+{
+	CLEANUP_FREE char *remedy = cause_remedy(cause, &(struct host_names){0});
+
+	return err_hint(err, "%s", remedy);
+}
+
 /* Finding bwrap */
 
 /* Whether others than root (own: and the caller) could put something else in a place: its owner, or
@@ -164,7 +172,7 @@ int probe_find_bwrap(const char *option, const char *environment, const char *se
 	} else {
 		err_set(err, ERR_PROBE, "%s: no directory of PATH has one that is root's",
 			cause_words(CAUSE_NOT_INSTALLED));
-		result = err_hint(err, "%s", cause_remedy(CAUSE_NOT_INSTALLED));
+		result = hint_remedy(err, CAUSE_NOT_INSTALLED);
 	}
 	if (result < 0) {
 		free(*path);
@@ -252,6 +260,15 @@ static enum outer outer_of(unsigned set)
 					       : OUTER_NONE;
 }
 
+/* Whether what has ended was killed by a filter, or tells so of its child. */
+static bool was_filtered(struct child *child)
+{
+	int code, status;
+
+	launch_wait(child, &code, &status);
+	return status == (code == CLD_EXITED ? 128 + SIGSYS : SIGSYS);
+}
+
 /* Runs bwrap with words and waits for its end, for a time. Whether it has come to its command; text
  * gets the first line of what it printed on fd (1 or 2), or why it could not be started. */
 static bool run_bwrap(struct trials *t, const struct strvec *words, enum outer outer, int null,
@@ -275,7 +292,7 @@ static bool run_bwrap(struct trials *t, const struct strvec *words, enum outer o
 	int64_t left = t->end - now_ms();
 	struct child child = {0};
 	struct err err = {0};
-	bool ended, taken;
+	bool ended, taken, killed = false;
 	ssize_t n;
 
 	if (left <= 0) {
@@ -289,11 +306,15 @@ static bool run_bwrap(struct trials *t, const struct strvec *words, enum outer o
 	ended = poll(&(struct pollfd){.fd = child.pidfd, .events = POLLIN}, 1,
 			left < TRIAL_MS ? (int)left : TRIAL_MS) == 1;
 	taken = ended && launch_taken(&child);
+	if (ended)
+		killed = was_filtered(&child);
 	child_close(&child);
 	n = pread(output, text, size - 1, 0);
 	text[n > 0 ? n : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	if (!ended && !*text)
+	if (killed)
+		snprintf(text, size, PROBE_SAYS_KILLED);
+	else if (!ended && !*text)
 		snprintf(text, size, PROBE_SAYS_HANG);
 	return taken;
 }
@@ -397,20 +418,23 @@ static void try_all(struct trials *t, struct probe *probe, const struct host *ho
 
 /* What the answer is good for */
 
-/* Whether the host, or bwrap's release, says that this cannot work. */
+/* Whether the host, or bwrap's release, says that this cannot work, and it was for that. A passing
+ * shortage, say, is another cause. */
 static bool is_explained(
 	const struct probe *probe, const struct host *host, enum probe_feature feature)
 {
 	const unsigned *v = probe->version, *since = features[feature].since;
+	enum cause cause = probe->features[feature].cause;
 
-	if (BIT(feature) & PROC && host->proc_masked)
-		return true;
-	if (BIT(feature) & OUTER && host->apparmor_restricts > 0 && !host->admin)
-		return true;
+	if (cause == CAUSE_PROC_MASKED)
+		return BIT(feature) & PROC && host->proc_masked;
+	if (cause == CAUSE_APPARMOR)
+		return BIT(feature) & OUTER && host->apparmor_restricts > 0 && !host->admin;
 	/* Most filters forbid it, and little is lost by it. */
-	if (feature == PROBE_HOSTNAME && host->seccomp)
-		return true;
-	return probe->has_version && (v[0] < since[0] || (v[0] == since[0] && v[1] < since[1]));
+	if (cause == CAUSE_HOSTNAME)
+		return feature == PROBE_HOSTNAME && host->seccomp;
+	return cause == CAUSE_OLD_BWRAP && probe->has_version &&
+	       (v[0] < since[0] || (v[0] == since[0] && v[1] < since[1]));
 }
 
 bool probe_is_sound(const struct probe *probe, const struct host *host)
@@ -442,24 +466,27 @@ static const struct probe_result *first_missing(const struct probe *probe, unsig
 
 /* Fills err for what cannot be done: bwrap's reason, and the remedy. instead is another way out, or
  * "". */
-static int refuse(
-	struct err *err, const char *what, const struct probe_result *result, const char *instead)
+static int refuse(struct err *err, const struct probe *probe, const char *what,
+	const struct probe_result *result, const char *instead)
 {
+	CLEANUP_FREE char *remedy = cause_remedy(result->cause, &probe->names);
+
 	err_set(err, ERR_PROBE, "%s: %s", what,
 		*result->said ? result->said : cause_words(result->cause));
-	return err_hint(
-		err, "%s: %s%s", cause_words(result->cause), cause_remedy(result->cause), instead);
+	return err_hint(err, "%s: %s%s", cause_words(result->cause), remedy, instead);
 }
 
 /* Says what is given up, and why; and once for each cause what to do about it. */
-static void note(struct strvec *notes, const char *what, const struct probe_result *result)
+static void note(struct strvec *notes, const struct probe *probe, const char *what,
+	const struct probe_result *result)
 {
 	const char *words = cause_words(result->cause);
-	CLEANUP_FREE char *remedy = xasprintf("%s: %s", words, cause_remedy(result->cause));
+	CLEANUP_FREE char *remedy = cause_remedy(result->cause, &probe->names);
+	CLEANUP_FREE char *line = xasprintf("%s: %s", words, remedy);
 
 	strvec_pushf(notes, "%s (%s)", what, words);
-	if (!strvec_has(notes, remedy))
-		strvec_push(notes, remedy);
+	if (!strvec_has(notes, line))
+		strvec_push(notes, line);
 }
 
 static int choose_proc(struct probe_choice *choice, const struct probe *probe,
@@ -474,18 +501,18 @@ static int choose_proc(struct probe_choice *choice, const struct probe *probe,
 	else if (needs->bind && bound->works)
 		choice->proc = PROBE_PROC_BIND;
 	else if (needs->fresh && needs->bind)
-		return refuse(err, "no /proc can be had (fresh, bound)", fresh,
+		return refuse(err, probe, "no /proc can be had (fresh, bound)", fresh,
 			"; or run without: --proc none");
 	else if (needs->fresh)
-		return refuse(err, "no /proc can be had (fresh)", fresh,
+		return refuse(err, probe, "no /proc can be had (fresh)", fresh,
 			bound->works ? "; or see this /proc read-only, the host's processes "
 				       "included: --proc bind"
 				     : "");
 	else if (needs->bind)
-		return refuse(
-			err, "no /proc can be had (bound)", bound, "; or run without: --proc none");
+		return refuse(err, probe, "no /proc can be had (bound)", bound,
+			"; or run without: --proc none");
 	if (needs->fresh && choice->proc == PROBE_PROC_BIND)
-		note(notes,
+		note(notes, probe,
 			"a fresh /proc cannot be mounted: /proc is the caller's, read-only, and "
 			"shows the caller's processes",
 			fresh);
@@ -501,12 +528,12 @@ static void choose_outer(
 
 	choice->outer = pid->works ? OUTER_ALL : mounts->works ? OUTER_MOUNTS : OUTER_NONE;
 	if (!pid->works)
-		note(notes,
+		note(notes, probe,
 			"no process namespace can be made around bwrap: a guard process ends the "
 			"run's processes",
 			pid);
 	if (!mounts->works)
-		note(notes,
+		note(notes, probe,
 			"no mount namespace can be made around bwrap: file systems mounted on the "
 			"host during the run can appear inside, and a command that owns the device "
 			"nodes or bwrap can change their modes",
@@ -528,16 +555,16 @@ int probe_choose(struct probe_choice *choice, const struct probe *probe,
 		.kept = probe->kept,
 	};
 	if (missing)
-		return refuse(err, "bwrap cannot make a sandbox here", missing, "");
+		return refuse(err, probe, "bwrap cannot make a sandbox here", missing, "");
 	if (needs->network && !net->works)
-		return refuse(err, "a network namespace cannot be made", net,
+		return refuse(err, probe, "a network namespace cannot be made", net,
 			"; or run with the host's network: --net host");
 	if (needs->hostname && !hostname->works)
-		return refuse(err, "the policy sets a host name, which is not allowed here",
+		return refuse(err, probe, "the policy sets a host name, which is not allowed here",
 			hostname, "; or take identity.hostname out of the policy");
 	/* In bwrap's first user namespace a capability could unmount every cover. */
 	if (needs->capabilities && !choice->disable_userns)
-		return refuse(err,
+		return refuse(err, probe,
 			"the policy gives capabilities, and nested user namespaces cannot be "
 			"disabled here: the command could undo the sandbox",
 			userns, "; or take process.capabilities out of the policy");
@@ -545,9 +572,10 @@ int probe_choose(struct probe_choice *choice, const struct probe *probe,
 		return -1;
 	choose_outer(choice, probe, notes);
 	if (!hostname->works)
-		note(notes, "the host name cannot be set: the command sees the host's", hostname);
+		note(notes, probe, "the host name cannot be set: the command sees the host's",
+			hostname);
 	if (needs->disable_userns && !userns->works)
-		note(notes,
+		note(notes, probe,
 			"nested user namespaces cannot be disabled: covers below writable places "
 			"can be undone",
 			userns);
@@ -569,7 +597,7 @@ static int check_proc(struct err *err)
 	else
 		return 0;
 	err_set(err, ERR_PROBE, "%s", cause_words(cause));
-	return err_hint(err, "%s", cause_remedy(cause));
+	return hint_remedy(err, cause);
 }
 
 /* Keeps an answer that another run may believe; else there is none for this place any more. key is
@@ -604,9 +632,10 @@ int probe_run(struct probe *probe, const struct probe_request *request, struct s
 	CLEANUP_FREE char *key = NULL;
 
 	*probe = (struct probe){0};
-	if (check_proc(err) < 0)
+	if (check_proc(err) < 0 || host_check_nodes(1, err) < 0)
 		return -1;
 	host_look(&host, request->uid, request->gid);
+	probe->names = host.names;
 	key = cache_key(request->bwrap, &host);
 	try_all(&trials, probe, &host);
 	ask_version(&trials, probe);
@@ -621,11 +650,14 @@ bool probe_recall(struct probe *probe, const struct probe_request *request)
 	struct err err;
 	CLEANUP_CLOSE int dir = cache_open(request->runtime_dir, false, &err);
 
-	if (dir < 0 || check_proc(&err) < 0)
+	if (dir < 0 || check_proc(&err) < 0 || host_check_nodes(1, &err) < 0)
 		return false;
 	host_look(&host, request->uid, request->gid);
 	key = cache_key(request->bwrap, &host);
-	return key && cache_read(dir, key, probe) && probe_is_sound(probe, &host);
+	if (!key || !cache_read(dir, key, probe) || !probe_is_sound(probe, &host))
+		return false;
+	probe->names = host.names;
+	return true;
 }
 
 void probe_forget(const struct probe_request *request)
@@ -652,4 +684,18 @@ int probe_for(struct probe_choice *choice, const struct probe_request *request,
 	for (size_t i = 0; i < said.n; i++)
 		strvec_push(notes, said.v[i]);
 	return 0;
+}
+
+void probe_explain(struct err *err, const struct probe_request *request)
+{
+	__attribute__((cleanup(host_clear))) struct host host = {0};
+	CLEANUP_FREE char *remedy = NULL;
+	enum cause cause;
+
+	host_look(&host, request->uid, request->gid);
+	cause = hint_cause(&host, err->message);
+	if (cause == CAUSE_UNKNOWN)
+		return;
+	remedy = cause_remedy(cause, &host.names);
+	err_hint(err, "%s: %s", cause_words(cause), remedy);
 }

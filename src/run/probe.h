@@ -54,8 +54,9 @@ struct probe_result {
 struct probe {
 	struct probe_result features[PROBE_FEATURES];
 	bool has_version;
-	unsigned version[3]; /* what bwrap says its release is */
-	bool kept;           /* from the cache, nothing was tried */
+	unsigned version[3];     /* what bwrap says its release is */
+	struct host_names names; /* for remedies */
+	bool kept;               /* from the cache, nothing was tried */
 };
 
 /* What is asked. */
@@ -95,7 +96,7 @@ int probe_find_bwrap(const char *option, const char *environment, const char *se
 	struct err *err);
 
 /* Runs the trials, 30 seconds at most, and keeps the answer. notes gets what keeps it from being
- * kept. ERR_PROBE only where nothing can be tried: without a /proc that is ours. */
+ * kept. ERR_PROBE only where nothing can be tried: without a /proc that is ours, or /dev/null. */
 int probe_run(struct probe *probe, const struct probe_request *request, struct strvec *notes,
 	struct err *err);
 /* The answer that was kept, if there is one to be believed. Starts nothing. */
@@ -110,6 +111,10 @@ int probe_choose(struct probe_choice *choice, const struct probe *probe,
 /* For a run: recalls, else runs, and chooses. */
 int probe_for(struct probe_choice *choice, const struct probe_request *request,
 	const struct probe_needs *needs, struct strvec *notes, struct err *err);
+
+/* For a run that could not be set up, without a hint so far: the cause, if the message tells, and its
+ * remedy. */
+void probe_explain(struct err *err, const struct probe_request *request);
 
 /* Whether the answer can be believed by another run on this host. */
 bool probe_is_sound(const struct probe *probe, const struct host *host);

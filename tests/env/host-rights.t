@@ -20,8 +20,13 @@ attempt('with no_new_privs', 'root', 'setpriv', '--nnp');
 attempt('with no_new_privs', 'user', 'setpriv', '--nnp', as_user());
 
 # Another root: by chroot, which the kernel takes as a reason to give no user namespace, and by pivot_root.
+my $plain = "mkdir -p $top/plain; for d in /*/; do mkdir -p $top/plain\$d; mount --rbind \$d $top/plain\$d; done\n";
 my $other = "mkdir -p $top/other; mount --rbind / $top/other; cd $top/other\n";
-for my $row (['chroot', "$other exec chroot . \"\$@\""], ['another root, entered by pivot_root', "$other pivot_root . .; umount -l ."]) {
+for my $row (
+	['chroot to a plain directory', "$plain exec chroot $top/plain \"\$@\""],
+	['chroot to a mount point', "$other exec chroot . \"\$@\""],
+	['another root, entered by pivot_root', "$other pivot_root . .; umount -l ."],
+) {
 	my ($name, $script) = @$row;
 	attempt($name, 'root', mounts($script));
 	attempt($name, 'user', mounts($script), as_user());

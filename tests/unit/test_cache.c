@@ -185,35 +185,55 @@ static void test_sound(void)
 {
 	static const struct {
 		int missing;
+		enum cause cause;
 		bool masked, restricted, seccomp;
 		unsigned minor;
 		bool sound;
 		const char *name;
 	} rows[] = {
-		{PROBE_FEATURES, false, false, false, 8, true, "everything works"},
-		{PROBE_FEATURES, true, false, false, 8, false,
+		{PROBE_FEATURES, 0, false, false, false, 8, true, "everything works"},
+		{PROBE_FEATURES, 0, true, false, false, 8, false,
 			"everything works, but /proc is masked, in which no other can be mounted"},
-		{PROBE_FRESH_PROC, false, false, false, 8, false, "no fresh /proc for no reason"},
-		{PROBE_OUTER_PID, false, false, false, 8, false,
+		{PROBE_FRESH_PROC, CAUSE_PROC_MASKED, false, false, false, 8, false,
+			"no fresh /proc for no reason"},
+		{PROBE_BOUND_PROC, CAUSE_PROC_MASKED, true, false, false, 8, false,
+			"no bound /proc, which a mask is no reason for"},
+		{PROBE_OUTER_PID, CAUSE_APPARMOR, false, false, false, 8, false,
 			"no outer pid namespace for no reason"},
-		{PROBE_OUTER_PID, false, true, false, 8, true, "AppArmor is a reason"},
-		{PROBE_DISABLE_USERNS, false, false, false, 8, false, "no --disable-userns in 0.8"},
-		{PROBE_DISABLE_USERNS, false, false, false, 7, true, "there was none in 0.7"},
-		{PROBE_BIND_FD, false, false, false, 9, true, "nor --bind-fd in 0.9"},
-		{PROBE_BIND_FD, false, false, false, 10, false, "there is in 0.10"},
-		{PROBE_NET, false, false, false, 8, false, "no network namespaces"},
-		{PROBE_USER, false, false, false, 8, false, "no user namespaces"},
-		{PROBE_HOSTNAME, true, true, false, 0, false, "no host name"},
-		{PROBE_HOSTNAME, false, false, true, 8, true, "no host name under a filter"},
-		{PROBE_DISABLE_USERNS, false, false, true, 8, false,
+		{PROBE_OUTER_PID, CAUSE_APPARMOR, false, true, false, 8, true,
+			"AppArmor is a reason"},
+		{PROBE_NET, CAUSE_APPARMOR, false, true, false, 8, false,
+			"but not for what bwrap makes"},
+		{PROBE_DISABLE_USERNS, CAUSE_OLD_BWRAP, false, false, false, 8, false,
+			"no --disable-userns in 0.8"},
+		{PROBE_DISABLE_USERNS, CAUSE_OLD_BWRAP, false, false, false, 7, true,
+			"there was none in 0.7"},
+		{PROBE_BIND_FD, CAUSE_OLD_BWRAP, false, false, false, 9, true,
+			"nor --bind-fd in 0.9"},
+		{PROBE_BIND_FD, CAUSE_OLD_BWRAP, false, false, false, 10, false,
+			"there is in 0.10"},
+		{PROBE_NET, CAUSE_UNKNOWN, false, false, false, 8, false, "no network namespaces"},
+		{PROBE_USER, CAUSE_SECCOMP, false, false, true, 8, false, "no user namespaces"},
+		{PROBE_HOSTNAME, CAUSE_HOSTNAME, true, true, false, 0, false, "no host name"},
+		{PROBE_HOSTNAME, CAUSE_HOSTNAME, false, false, true, 8, true,
+			"no host name under a filter"},
+		{PROBE_DISABLE_USERNS, CAUSE_HOSTNAME, false, false, true, 8, false,
 			"no --disable-userns under a filter"},
+		/* A shortage passes, whatever would be a reason besides. */
+		{PROBE_OUTER_PID, CAUSE_PROCESSES, false, true, false, 8, false,
+			"no process to be had"},
+		{PROBE_OUTER_PID, CAUSE_FILES, false, true, false, 8, false, "no descriptor"},
+		{PROBE_HOSTNAME, CAUSE_PROCESSES, false, false, true, 8, false,
+			"no process for a host name"},
+		{PROBE_BIND_FD, CAUSE_FILE_SIZE, false, false, false, 8, false, "no memory file"},
+		{PROBE_HOSTNAME, CAUSE_HANG, false, false, true, 8, false, "a hang"},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct host host = {.proc_masked = rows[i].masked,
 			.seccomp = rows[i].seccomp,
 			.apparmor_restricts = rows[i].restricted ? 1 : -1};
-		struct probe probe = answer(rows[i].missing, CAUSE_UNKNOWN);
+		struct probe probe = answer(rows[i].missing, rows[i].cause);
 
 		probe.version[1] = rows[i].minor;
 		ok(probe_is_sound(&probe, &host) == rows[i].sound, "%s: %s", rows[i].name,
@@ -223,8 +243,10 @@ static void test_sound(void)
 	struct probe probe = answer(PROBE_FRESH_PROC, CAUSE_PROC_MASKED);
 
 	ok(!probe_is_sound(&probe, &host), "a masked /proc lets no outer pid namespace be either");
-	probe.features[PROBE_OUTER_PID].works = false;
+	probe.features[PROBE_OUTER_PID] = probe.features[PROBE_FRESH_PROC];
 	ok(probe_is_sound(&probe, &host), "without both it is what a container has");
+	probe.features[PROBE_OUTER_PID].cause = CAUSE_PROCESSES;
+	ok(!probe_is_sound(&probe, &host), "but not when one failed for want of a process");
 	probe.has_version = false;
 	host.proc_masked = false;
 	probe = answer(PROBE_BIND_FD, CAUSE_OLD_BWRAP);
