@@ -197,6 +197,7 @@ sub judge {
 	if (my @options = options($row)) {
 		like(seen($once->(@options))->{outcome}, qr/^(fresh|bound)$/, "$title: runs with @options");
 	}
+	unlike("$seen->{message}\n$seen->{hint}", qr/does not say so/, "$title: no unknown cause");
 	says("$title: the cause", $row->{cause}, "$seen->{message}\n$seen->{hint}");
 	says("$title: a remedy", $row->{remedy}, $seen->{hint});
 	record($row, $seen);
