@@ -18,20 +18,20 @@ enum cause {
 	CAUSE_NOT_INSTALLED,
 	CAUSE_OLD_BWRAP,
 	CAUSE_SETUID,
-	CAUSE_CAPABLE,     /* bwrap is started with capabilities, and not by root */
-	CAUSE_USERNS_OFF,  /* user.max_user_namespaces is 0 */
-	CAUSE_USERNS_ROOT, /* kernel.unprivileged_userns_clone is 0 */
-	CAUSE_USERNS_NONE, /* the kernel has none */
-	CAUSE_LIMIT,       /* of namespaces: their number or depth */
-	CAUSE_NESTED,      /* one that is set from outside this user namespace */
-	CAUSE_APPARMOR,    /* Ubuntu's restriction of user namespaces */
-	CAUSE_PROFILE,     /* the AppArmor profile of this process */
+	CAUSE_CAPABLE,      /* bwrap is started with capabilities, and not by root */
+	CAUSE_USERNS_OFF,   /* user.max_user_namespaces is 0 */
+	CAUSE_USERNS_ROOT,  /* kernel.unprivileged_userns_clone is 0 */
+	CAUSE_USERNS_NONE,  /* the kernel has none */
+	CAUSE_LIMIT,        /* of namespaces: their number or depth */
+	CAUSE_NESTED,       /* one that is set from outside this user namespace */
+	CAUSE_APPARMOR,     /* Ubuntu's restriction of user namespaces */
+	CAUSE_PROFILE,      /* the AppArmor profile of this process */
 	CAUSE_SECCOMP,
-	CAUSE_KILLED,  /* a filter that kills */
-	CAUSE_DROPPED, /* root without the capabilities it needs */
+	CAUSE_KILLED,       /* a filter that kills */
+	CAUSE_DROPPED,      /* root without the capabilities it needs */
 	CAUSE_UNMAPPED,
 	CAUSE_CHROOT,
-	CAUSE_MOUNTS, /* mounting is forbidden */
+	CAUSE_MOUNTS,       /* mounting is forbidden */
 	CAUSE_MOUNT_LIMIT,
 	CAUSE_PIVOT_ROOT,
 	CAUSE_PROC_MASKED,
@@ -43,9 +43,9 @@ enum cause {
 	CAUSE_KEYCTL,
 	CAUSE_KEY_QUOTA,
 	CAUSE_GVISOR,
-	CAUSE_PROCESSES, /* too many */
-	CAUSE_FILES,     /* too many open */
-	CAUSE_FILE_SIZE, /* files may not grow as they have to */
+	CAUSE_PROCESSES,    /* too many */
+	CAUSE_FILES,        /* too many open */
+	CAUSE_FILE_SIZE,    /* files may not grow as they have to */
 	CAUSE_HANG,
 	N_CAUSES,
 };
@@ -63,7 +63,7 @@ const char *cause_name(enum cause cause);
 bool cause_of_name(enum cause *cause, const char *name);
 /* What is wrong, without a capital and a full stop: "parts of /proc are masked". */
 const char *cause_words(enum cause cause);
-/* A command or a setting; free with free(). */
+/* A command or a setting, with the name that it needs; free with free(). */
 char *cause_remedy(enum cause cause, const struct host_names *names);
 
 #endif

@@ -34,7 +34,7 @@ int host_check_nodes(size_t n, struct err *err)
 	static const char *const numbers[HOST_NODES] = {"1 3", "1 5", "1 7", "1 8", "1 9", "5 0"};
 
 	for (size_t i = 0; i < n; i++) {
-		/* Also when its mount is nodev: what is needed of it is that it opens. */
+		/* What is on a mount with nodev is there, and opens for nobody. */
 		CLEANUP_CLOSE int fd = open(host_nodes[i], (i == 0 ? O_RDWR : O_PATH) | O_CLOEXEC);
 		struct stat st;
 
@@ -46,7 +46,7 @@ int host_check_nodes(size_t n, struct err *err)
 			"as root: mount -t devtmpfs dev /dev, or, in a chroot, mount --rbind the "
 			"host's /dev there, or mknod -m 666 %s c %s%s",
 			host_nodes[i], numbers[i],
-			i == 0 ? "" : "; or do without a /dev: \"dev\": \"none\" in the policy");
+			i == 0 ? "" : "; or do without a /dev: filesystem.dev: none in the policy");
 	}
 	return 0;
 }

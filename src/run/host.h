@@ -29,14 +29,14 @@ struct host {
 	bool seccomp;  /* a system call filter is on */
 	bool chroot;   /* the root directory is no mount point */
 	bool gvisor;
-	bool nested;         /* in a user namespace that is not the system's first */
+	bool nested;         /* it is in another user namespace than the system's first */
 	bool proc_masked;    /* something is mounted over parts of /proc */
 	bool proc_read_only; /* /proc is */
 	/* Of /proc/sys; -1 = there is no such setting. */
-	long max_user_namespaces;  /* user.max_user_namespaces */
-	long max_other_namespaces; /* the least of the other user.max_*_namespaces */
-	long unprivileged_userns;  /* kernel.unprivileged_userns_clone (Debian) */
-	long apparmor_restricts;   /* kernel.apparmor_restrict_unprivileged_userns (Ubuntu) */
+	long max_user_namespaces;    /* user.max_user_namespaces */
+	long max_other_namespaces;   /* the least of the other user.max_*_namespaces */
+	long unprivileged_userns;    /* kernel.unprivileged_userns_clone (Debian) */
+	long apparmor_restricts;     /* kernel.apparmor_restrict_unprivileged_userns (Ubuntu) */
 	/* How many mounts of its mount namespace cannot be reached from its root directory. Two or
 	 * more, one being what lies under every root: a chroot, or a root that was moved over
 	 * another. -1 = not known (Linux before 6.12). */

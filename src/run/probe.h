@@ -54,9 +54,9 @@ struct probe_result {
 struct probe {
 	struct probe_result features[PROBE_FEATURES];
 	bool has_version;
-	unsigned version[3];     /* what bwrap says its release is */
-	struct host_names names; /* for remedies */
-	bool kept;               /* from the cache, nothing was tried */
+	unsigned version[3]; /* what bwrap says its release is */
+	bool kept;           /* from the cache, nothing was tried */
+	struct host_names names; /* for remedies; not kept */
 };
 
 /* What is asked. */
