@@ -263,10 +263,10 @@ static enum outer outer_of(unsigned set)
 /* Whether what has ended was killed by a filter, or tells so of its child. */
 static bool was_filtered(struct child *child)
 {
-	int code, status;
+	struct child_end end;
 
-	launch_wait(child, &code, &status);
-	return status == (code == CLD_EXITED ? 128 + SIGSYS : SIGSYS);
+	launch_wait(child, &end);
+	return end.killed && end.status == SIGSYS;
 }
 
 /* Runs bwrap with words and waits for its end, for a time. Whether it has come to its command; text

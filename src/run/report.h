@@ -72,10 +72,7 @@ struct run_stream {
 };
 
 /* RUN_RESULT_INIT at first; ended by run_result_clear. */
-#define RUN_RESULT_INIT                                                                            \
-	{                                                                                          \
-		.cpu_ms = -1, .max_rss_bytes = -1                                                  \
-	}
+#define RUN_RESULT_INIT {.cpu_ms = -1, .max_rss_bytes = -1}
 struct run_result {
 	enum run_phase phase;
 	enum run_outcome outcome;
