@@ -155,10 +155,10 @@ case i05 => 'the limits of one run are not those of another', sub {
 	is(run($who, [$EXEC, '--', 'sleep', '1'])->{code}, 0, "$who->{name}: nor has one at the same time");
 	waitpid $pid, 0;
 	is($? >> 8, 124, "$who->{name}: which keeps its own");
-	my $policy = put($who, "$dir/memory.json", '{"sbx": 1, "extends": ["default"], "limits": {"memory": "64M"}}');
+	my $policy = put($who, "$dir/limits.json", '{"sbx": 1, "extends": ["default"], "limits": {"bandwidth": "64M"}}');
 	my $got = run($who, [$EXEC, '-p', $policy, '--', 'true']);
-	is($got->{code}, 125, "$who->{name}: a limit that nothing enforces is refused");
-	like($got->{err}, qr{/limits/memory: unknown key}, "$who->{name}: by its name");
+	is($got->{code}, 125, "$who->{name}: a limit that nobody knows is refused");
+	like($got->{err}, qr{/limits/bandwidth: unknown key}, "$who->{name}: by its name");
 };
 
 case i06 => 'a .git that somebody has forged opens no repository', sub {
