@@ -32,10 +32,6 @@ static const char tool[] = "sbx-exec";
 /* Descriptors that a run needs besides one for each source. */
 #define SPARE_FDS 64
 
-/* Descriptors that bwrap has open besides its sources and --pass-fd: the standard ones, its own, and
- * those that we hand over. */
-#define BWRAP_FDS 16
-
 /* How often the host may change while the sandbox is made. */
 #define MAX_ATTEMPTS 5
 
@@ -192,36 +188,6 @@ static rlim_t fd_limit(void)
 	return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
-/* Whether bwrap itself can do its work under the limits, which bind it too. */
-static int check_limits(const struct exec *e, struct err *err)
-{
-	const struct policy_limits *limits = &e->prepared.policy.limits;
-	size_t fds = e->options.n_pass_fds + BWRAP_FDS;
-	const struct bwrap_source *longest = NULL;
-
-	for (size_t i = 0; i < e->words.n_sources; i++) {
-		const struct bwrap_source *source = &e->words.sources[i];
-
-		fds += source->fd;
-		if (!source->path && (!longest || source->len > longest->len))
-			longest = source;
-	}
-	if (limits->open_files && limits->open_files < fds) {
-		err_set(err, ERR_PLAN,
-			"limits.open_files is %" PRIu64 ", and bwrap needs %zu to make the sandbox",
-			limits->open_files, fds);
-		return err_hint(err, "raise it to %zu, or let the policy name fewer places", fds);
-	}
-	if (limits->file_size && longest && limits->file_size < longest->len) {
-		err_set(err, ERR_PLAN,
-			"limits.file_size is %" PRIu64
-			", and the policy's \"files\" have a text of %zu bytes",
-			limits->file_size, longest->len);
-		return err_hint(err, "raise it to %zu, or make the text shorter", longest->len);
-	}
-	return 0;
-}
-
 static int make_plan(struct exec *e, struct err *err)
 {
 	struct prepared *p = &e->prepared;
@@ -241,9 +207,7 @@ static int make_plan(struct exec *e, struct err *err)
 	if (check_places(e, err) < 0 || check_nodes(&p->plan, err) < 0)
 		return -1;
 	bwrap.bind_fd = e->probe.bind_fd && p->plan.n + SPARE_FDS < fd_limit();
-	if (bwrap_spell(&e->words, &p->plan, &p->policy, &bwrap, e->options.n_command, err) < 0)
-		return -1;
-	return check_limits(e, err);
+	return bwrap_spell(&e->words, &p->plan, &p->policy, &bwrap, e->options.n_command, err);
 }
 
 static int file_in_memory(const struct bwrap_source *file)

@@ -1158,17 +1158,16 @@ static int read_processes(struct reader *r, const json *value, const struct json
 	if (read_count(r, value, at, SET_PROCESSES, LIMIT_MIN_PROCESSES, 1 << 22) == 0)
 		return 0;
 	return err_hint(r->err,
-		"bwrap's own two or three processes count, and so does every thread of the "
-		"command's");
+		"the three around the command count (sbx's and bwrap's), and so does every thread");
 }
 
 static int read_open_files(struct reader *r, const json *value, const struct json_place *at)
 {
 	/* Above what any fs.nr_open allows in practice (systemd's "infinity" is 2^30 - 8). */
-	if (read_count(r, value, at, SET_OPEN_FILES, 1, 1 << 30) == 0)
+	if (read_count(r, value, at, SET_OPEN_FILES, 4, 1 << 30) == 0)
 		return 0;
 	return err_hint(r->err,
-		"it is for each process, bwrap included, which holds a descriptor for each mount");
+		"it is for each process: the standard three, and one to load the program by");
 }
 
 static int read_file_size(struct reader *r, const json *value, const struct json_place *at)

@@ -126,7 +126,8 @@ struct policy_limits {
 	uint64_t wall_ms;    /* from start to end */
 	uint64_t cpu_ms;     /* processor time of all processes together */
 	uint64_t memory;     /* bytes, of all together: LIMIT_MIN_MEMORY or more */
-	uint64_t processes;  /* threads and bwrap's own count: LIMIT_MIN_PROCESSES or more */
+	uint64_t processes;  /* threads count, and three around the command: LIMIT_MIN_PROCESSES
+				or more */
 	uint64_t output;     /* bytes, of stdout and of stderr each */
 	bool output_kill;    /* more output ends the run; else it is dropped */
 	uint64_t file_size;  /* bytes of one file */
@@ -134,7 +135,7 @@ struct policy_limits {
 	uint64_t core;       /* bytes of one core file; 0 = none is written, the default */
 };
 #define LIMIT_MIN_MEMORY (1ULL << 20)
-#define LIMIT_MIN_PROCESSES 3
+#define LIMIT_MIN_PROCESSES 4
 
 /* NAME=VALUE of environment.set, or of environment.file. */
 struct env_set {

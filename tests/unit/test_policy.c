@@ -299,9 +299,9 @@ static const struct good good[] = {
 		"wall 60000\ncpu 1500\nmemory 536870912\nprocesses 64\noutput 1048576\n"
 		"file_size 2147483648\nopen_files 100\ncore 1024\n"},
 	{"the least of every limit",
-		LIMITS("\"cpu\": 0.001, \"memory\": \"1M\", \"processes\": 3, \"output\": 1, "
-		       "\"file_size\": 1, \"open_files\": 1, \"core\": 1"),
-		"cpu 1\nmemory 1048576\nprocesses 3\noutput 1\nfile_size 1\nopen_files 1\n"
+		LIMITS("\"cpu\": 0.001, \"memory\": \"1M\", \"processes\": 4, \"output\": 1, "
+		       "\"file_size\": 1, \"open_files\": 4, \"core\": 1"),
+		"cpu 1\nmemory 1048576\nprocesses 4\noutput 1\nfile_size 1\nopen_files 4\n"
 		"core 1\n"},
 	{"the most of every limit",
 		LIMITS("\"cpu\": 2147483647, \"memory\": \"1024T\", \"processes\": 4194304, "
@@ -325,16 +325,16 @@ static const struct good good[] = {
 		"\"require\": [\"protect\", \"fresh-proc\", \"network\", \"wall\", \"cpu\", "
 		"\"memory\", \"processes\", \"output\", \"file_size\", \"open_files\", "
 		"\"nested_userns\", \"user\"], " USER("1") ", " LIMITS(
-			"\"wall\": 1, \"cpu\": 1, \"memory\": \"1M\", \"processes\": 3, "
-			"\"output\": 1, \"file_size\": 1, \"open_files\": 1"),
+			"\"wall\": 1, \"cpu\": 1, \"memory\": \"1M\", \"processes\": 4, "
+			"\"output\": 1, \"file_size\": 1, \"open_files\": 4"),
 		"user 1\nrequire protect (p: /require/0)\nrequire fresh-proc (p: /require/1)\n"
 		"require network (p: /require/2)\nrequire wall (p: /require/3)\n"
 		"require cpu (p: /require/4)\nrequire memory (p: /require/5)\n"
 		"require processes (p: /require/6)\nrequire output (p: /require/7)\n"
 		"require file_size (p: /require/8)\nrequire open_files (p: /require/9)\n"
 		"require nested_userns (p: /require/10)\nrequire user (p: /require/11)\n"
-		"wall 1000\ncpu 1000\nmemory 1048576\nprocesses 3\noutput 1\nfile_size 1\n"
-		"open_files 1\n"},
+		"wall 1000\ncpu 1000\nmemory 1048576\nprocesses 4\noutput 1\nfile_size 1\n"
+		"open_files 4\n"},
 	{"covers whose loss is reported",
 		FS("\"deny\": [{\"path\": \"/a\", \"lost\": \"report\"}], \"read\": [{\"path\": "
 		   "\"/b\", \"lost\": \"report\"}, {\"path\": \"/c\", \"lost\": \"end\"}]"),
@@ -407,19 +407,19 @@ static const struct bad bad[] = {
 	{"cpu below 0", LIMITS("\"cpu\": \"-1s\""), "p: /limits/cpu", "no duration", ""},
 	{"cpu of a century", LIMITS("\"cpu\": 3000000000"), "p: /limits/cpu", "no duration", ""},
 	{"cpu as a size", LIMITS("\"cpu\": \"1M\""), "p: /limits/cpu", "no duration", ""},
-	{"two processes", LIMITS("\"processes\": 2"), "p: /limits/processes",
-		"must be a whole number from 3 to 4194304", "bwrap's own"},
-	{"no processes", LIMITS("\"processes\": 0"), "p: /limits/processes", "from 3", ""},
-	{"processes below 0", LIMITS("\"processes\": -5"), "p: /limits/processes", "from 3", ""},
-	{"half a process", LIMITS("\"processes\": 64.5"), "p: /limits/processes", "from 3", ""},
+	{"three processes", LIMITS("\"processes\": 3"), "p: /limits/processes",
+		"must be a whole number from 4 to 4194304", "the three around"},
+	{"no processes", LIMITS("\"processes\": 0"), "p: /limits/processes", "from 4", ""},
+	{"processes below 0", LIMITS("\"processes\": -5"), "p: /limits/processes", "from 4", ""},
+	{"half a process", LIMITS("\"processes\": 64.5"), "p: /limits/processes", "from 4", ""},
 	{"more processes than ids", LIMITS("\"processes\": 4194305"), "p: /limits/processes",
 		"to 4194304", ""},
-	{"processes with a unit", LIMITS("\"processes\": \"1K\""), "p: /limits/processes", "from 3",
+	{"processes with a unit", LIMITS("\"processes\": \"1K\""), "p: /limits/processes", "from 4",
 		""},
 	{"processes true", LIMITS("\"processes\": true"), "p: /limits/processes",
 		"must be a string, not true or false", ""},
-	{"no open files", LIMITS("\"open_files\": 0"), "p: /limits/open_files",
-		"must be a whole number from 1 to 1073741824", "for each mount"},
+	{"three open files", LIMITS("\"open_files\": 3"), "p: /limits/open_files",
+		"must be a whole number from 4 to 1073741824", "one to load"},
 	{"too many open files", LIMITS("\"open_files\": 1073741825"), "p: /limits/open_files",
 		"to 1073741824", ""},
 	{"file_size 0", LIMITS("\"file_size\": \"0\""), "p: /limits/file_size", "no size", ""},
