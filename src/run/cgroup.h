@@ -100,22 +100,4 @@ int leaf_kill(const struct leaf *leaf);
  * let go of ended processes: for a second at most this waits. What stays is said in notes. */
 void leaf_end(struct leaf *leaf, struct strvec *notes);
 
-/* The rest is for tests. */
-
-/* The caller's own group in one hierarchy. */
-struct cgroup_place {
-	char *at;    /* the mount point */
-	char *below; /* the path of the group below it, without slashes at its ends: "" = itself */
-};
-/* Finds it in the lines of /proc/self/cgroup and of a mountinfo: in that of a v1 controller, or of v2
- * (NULL), at the first mount that shows it. false: not mounted, or not to be seen there. Both strings
- * are to be freed. */
-bool cgroup_find(char *const *groups, char *const *mounts, const char *controller,
-	struct cgroup_place *place);
-/* The name of a file by which the v2 group at dir has a limit of its own; NULL: it has none. */
-const char *cgroup_limited(int dir);
-/* The number in a text of the kernel's: the whole text when key is NULL, else of the line "KEY
- * NUMBER". -1 when there is no such number or it is anything else ("max"). */
-int64_t cgroup_number(const char *text, const char *key);
-
 #endif

@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
 #include <stdbool.h>
@@ -41,24 +40,27 @@ struct list {
 
 int procs_parse(const char *text, struct proc_stat *stat)
 {
-	/* "PID (NAME) STATE PPID ...": what comes after NAME are numbers. */
+	/* "PID (NAME) STATE PPID ...", with PPID as field 4; NAME may hold anything, but all after it
+	 * are numbers. */
 	const char *at = strrchr(text, ')');
-	intmax_t pid, parent;
-	uint64_t ticks[4];
-	char state;
+	long long fields[21];
+	char *next;
 
-	/* minflt, cminflt, majflt, cmajflt and three more before, two after them are left out. */
-	if (!at || sscanf(text, "%" SCNdMAX, &pid) != 1 ||
-		sscanf(at + 1,
-			" %c %" SCNdMAX " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-			" %" SCNu64 " %" SCNu64 " %*d %*d %" SCNu64,
-			&state, &parent, &ticks[0], &ticks[1], &ticks[2], &ticks[3],
-			&stat->threads) != 7)
+	if (!at || at[1] != ' ' || !at[2] || at[3] != ' ')
 		return -1;
-	stat->pid = (pid_t)pid;
-	stat->parent = (pid_t)parent;
-	stat->state = state;
-	stat->ticks = ticks[0] + ticks[1] + ticks[2] + ticks[3];
+	next = (char *)at + 3;
+	for (size_t i = 4; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		const char *start = next;
+
+		fields[i] = strtoll(start, &next, 10);
+		if (next == start)
+			return -1;
+	}
+	stat->pid = (pid_t)strtol(text, NULL, 10);
+	stat->state = at[2];
+	stat->parent = (pid_t)fields[4];
+	stat->ticks = (uint64_t)(fields[14] + fields[15] + fields[16] + fields[17]);
+	stat->threads = (uint64_t)fields[20];
 	return 0;
 }
 
@@ -119,7 +121,8 @@ static void add(struct list *list, const struct proc_stat *stat)
 
 static void sort(struct list *list)
 {
-	qsort(list->v, list->n, sizeof(*list->v), by_pid);
+	if (list->n)
+		qsort(list->v, list->n, sizeof(*list->v), by_pid);
 }
 
 /* 0 or -1 with errno. */
@@ -211,12 +214,10 @@ static int place(int proc, struct list *list, pid_t pid)
 /* Bytes by a line "NAME:  N kB" of a status; -1: there is none. */
 static int64_t status_bytes(const char *status, const char *name)
 {
-	const char *at = strstr(status, name);
-	uint64_t kib;
-
 	/* Newlines in the process's name are escaped there. */
-	return at && sscanf(at + strlen(name), "%" SCNu64 " kB", &kib) == 1 ? (int64_t)(kib << 10)
-									    : -1;
+	const char *at = strstr(status, name);
+
+	return at ? strtoll(at + strlen(name), NULL, 10) * 1024 : -1;
 }
 
 /* The memory of a process, or of one of its threads. -1: it has none (any more); -2 with errno. text

@@ -45,6 +45,7 @@ sub leaves {
 		['somebody else\'s group', in_group('below e; mkdir e/shell; enter e/shell', guest_user(), leaf('none', 'none', 'manage'))],
 		['root in a group of a group', in_group('below r; mkdir r/shell; enter r/shell', leaf('v2', 'v2'))],
 		['root in a group of the real root', in_group('mkdir g; enter g', leaf('none', 'v2'))],
+		['root in a limited one', in_group('mkdir h; echo 160M >h/memory.max; echo 0 >h/memory.swap.max; enter h', leaf('none', 'v2', 'shared'))],
 		['a threaded group', in_group('mkdir -p t/shell; echo threaded >t/shell/cgroup.type; delegate t; enter t',
 			'sh', '-c', 'echo $$ >/sys/fs/cgroup/t/shell/cgroup.threads; exec "$@"', 'sh', leaf('none', 'none'))],
 		['a cgroup namespace', in_group('mkdir c; enter c', '/bin/unshare', '-mC', 'sh', '-c',

@@ -1,9 +1,11 @@
 /* The run's leaf: where it is made, on texts; and a real one with a hog, a fork bomb and a spinner in
  * it. Arguments say what a machine has to give: "v1", "v2" or "none" for memory and tasks, then the
- * same for CPU time, then perhaps "manage". Without them it is whatever this machine gives. */
+ * same for CPU time, then perhaps "manage", or "shared" where the caller's own group has a memory
+ * limit. Without them it is whatever this machine gives. */
 #include "base/mem.h"
 #include "base/read.h"
 #include "lib/tap.h"
+#include "run/cgplace.h"
 #include "run/cgroup.h"
 
 #include <dirent.h>
@@ -35,7 +37,7 @@ static char *found(const char *groups, const char *mounts, const char *controlle
 {
 	struct strvec lines[2] = {{0}, {0}};
 	const char *texts[] = {groups, mounts};
-	struct cgroup_place place;
+	struct cgplace place;
 	char *text;
 
 	for (size_t i = 0; i < 2; i++) {
@@ -45,7 +47,7 @@ static char *found(const char *groups, const char *mounts, const char *controlle
 		while ((line = strsep(&next, "\n")))
 			strvec_push(&lines[i], line);
 	}
-	text = cgroup_find(strvec_argv(&lines[0]), strvec_argv(&lines[1]), controller, &place)
+	text = cgplace_find(strvec_argv(&lines[0]), strvec_argv(&lines[1]), controller, &place)
 		       ? xasprintf("%s %s", place.at, place.below)
 		       : NULL;
 	strvec_clear(&lines[0]);
@@ -127,18 +129,18 @@ static void numbers(void)
 {
 	static const char events[] = "low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 1\n";
 
-	is_int(cgroup_number("4096\n", NULL), 4096, "a number");
-	is_int(cgroup_number("9223372036854771712\n", NULL), 9223372036854771712LL,
+	is_int(cg_number("4096\n", NULL), 4096, "a number");
+	is_int(cg_number("9223372036854771712\n", NULL), 9223372036854771712LL,
 		"v1's way to say none");
-	is_int(cgroup_number("max\n", NULL), -1, "v2's way to say none");
-	is_int(cgroup_number("18446744073709551615\n", NULL), -1, "too large");
-	is_int(cgroup_number("", NULL), -1, "nothing");
-	is_int(cgroup_number("-1\n", NULL), -1, "negative");
-	is_int(cgroup_number("12 34\n", NULL), -1, "more than a number");
-	is_int(cgroup_number(events, "oom_kill"), 2, "a line");
-	is_int(cgroup_number(events, "oom"), 3, "whose name others begin with");
-	is_int(cgroup_number(events, "kill"), -1, "or end with");
-	is_int(cgroup_number("oom_kill_disable 0\nunder_oom 0\noom_kill 7", "oom_kill"), 7,
+	is_int(cg_number("max\n", NULL), -1, "v2's way to say none");
+	is_int(cg_number("18446744073709551615\n", NULL), -1, "too large");
+	is_int(cg_number("", NULL), -1, "nothing");
+	is_int(cg_number("-1\n", NULL), -1, "negative");
+	is_int(cg_number("12 34\n", NULL), -1, "more than a number");
+	is_int(cg_number(events, "oom_kill"), 2, "a line");
+	is_int(cg_number(events, "oom"), 3, "whose name others begin with");
+	is_int(cg_number(events, "kill"), -1, "or end with");
+	is_int(cg_number("oom_kill_disable 0\nunder_oom 0\noom_kill 7", "oom_kill"), 7,
 		"the last line");
 }
 
@@ -161,13 +163,13 @@ static void limits(void)
 	char path[] = "/tmp/sbx-test.XXXXXX";
 	CLEANUP_CLOSE int dir = mkdtemp(path) ? open(path, O_PATH | O_CLOEXEC) : -1;
 
-	is_str(cgroup_limited(dir), NULL, "no controllers: no limit");
+	is_str(cgplace_limited(dir), NULL, "no controllers: no limit");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		write_file(dir, cases[i].file, cases[i].none);
-	is_str(cgroup_limited(dir), NULL, "controllers without limits");
+	is_str(cgplace_limited(dir), NULL, "controllers without limits");
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		write_file(dir, cases[i].file, cases[i].some);
-		is_str(cgroup_limited(dir), cases[i].file, "a limit by %s", cases[i].file);
+		is_str(cgplace_limited(dir), cases[i].file, "a limit by %s", cases[i].file);
 		write_file(dir, cases[i].file, cases[i].none);
 	}
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -268,10 +270,10 @@ static void places_of(pid_t pid, struct strvec *places)
 	read_lines(path, &groups);
 	read_lines("/proc/self/mountinfo", &mounts);
 	for (size_t i = 0; i < 4; i++) {
-		struct cgroup_place place;
+		struct cgplace place;
 		const char *name;
 
-		if (!cgroup_find(
+		if (!cgplace_find(
 			    strvec_argv(&groups), strvec_argv(&mounts), controllers[i], &place))
 			continue;
 		name = strrchr(place.below, '/');
@@ -316,6 +318,22 @@ static void memory(const struct leaf_limits *asked)
 	ok(counts.memory_peak == -1 || (counts.memory_peak > (int64_t)MEMORY_LIMIT / 2 &&
 					       counts.memory_peak <= (int64_t)MEMORY_LIMIT),
 		"the peak is below it: %lld", (long long)counts.memory_peak);
+	end(leaf);
+}
+
+/* The caller's own group has a memory limit, and there can be none in the leaf. */
+static void shared_memory(const struct leaf_limits *asked)
+{
+	CLEANUP_STRVEC struct strvec notes = {0};
+	struct leaf *leaf = leaf_make(asked, &notes);
+	struct leaf_counts counts;
+
+	leaf_read(leaf, &counts);
+	is_int(counts.oom_kills, 0, "no kill yet");
+	wait_for(start(leaf, hog), 0);
+	leaf_read(leaf, &counts);
+	is_int(counts.oom_kills, 1, "a hog is killed, which the caller's own group counts");
+	ok(counts.oom_shared, "as maybe somebody else's");
 	end(leaf);
 }
 
@@ -488,6 +506,8 @@ int main(int argc, char **argv)
 		is_str(version(leaf, LEAF_CPU), argv[2], "CPU time");
 	}
 	has[LEAF_MEMORY] ? memory(&asked) : skip(leaf_why(leaf, LEAF_MEMORY), "memory");
+	if (argc > 3 && strcmp(argv[3], "shared") == 0)
+		shared_memory(&asked);
 	has[LEAF_TASKS] ? tasks(&asked) : skip(leaf_why(leaf, LEAF_TASKS), "tasks");
 	has[LEAF_CPU] ? cpu() : skip(leaf_why(leaf, LEAF_CPU), "CPU time");
 	has[LEAF_KILL] ? leftovers() : skip(leaf_why(leaf, LEAF_KILL), "leftovers");

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -55,7 +56,8 @@ static pid_t plant(void (*body)(int ready))
 			pause();
 	}
 	close(ready[1]);
-	ok(read(ready[0], &byte, 1) == 1, "a tree stands");
+	if (read(ready[0], &byte, 1) != 1)
+		abort();
 	close(ready[0]);
 	return pid;
 }
@@ -82,7 +84,7 @@ static struct procs look(pid_t root)
 	return procs;
 }
 
-static pid_t *shared; /* what the tree tells the test: pids, a flag */
+static volatile pid_t *shared; /* what the tree tells the test: pids, a flag */
 
 static pid_t spawn(void)
 {
@@ -274,6 +276,84 @@ static void churn(void)
 	fell(root);
 }
 
+/* Lets the next process have a pid after that one. */
+static void last_pid(int pid)
+{
+	FILE *file = fopen("/proc/sys/kernel/ns_last_pid", "w");
+
+	if (!file || fprintf(file, "%d", pid) < 0 || fclose(file) != 0)
+		abort();
+}
+
+#define SLEEPERS 300
+
+/* Children with smaller pids than their parents, which are read first, and whose parents then end. */
+static void reversed(int ready)
+{
+	say(ready);
+	for (int i = 0; i < SLEEPERS; i++) {
+		pid_t parent;
+
+		last_pid(4000);
+		parent = fork();
+		if (parent == 0) {
+			last_pid(500 + i);
+			if (fork() == 0) {
+				shared[2]++;
+				for (;;)
+					pause();
+			}
+			usleep(2000);
+			_exit(0);
+		}
+		waitpid(parent, NULL, 0);
+	}
+}
+
+/* The init of a pid namespace, which sees to it that none of the children is ever missed. */
+static int watch(void)
+{
+	int missed = 0;
+	pid_t root = plant(reversed);
+
+	for (int seen = 0; seen < SLEEPERS; seen = shared[2]) {
+		struct procs procs;
+		struct err err;
+		int before = shared[2];
+
+		if (procs_read(root, &procs, &err) < 0)
+			return 2;
+		missed += (int)procs.processes < 1 + before;
+	}
+	diag("%d times", missed);
+	return missed > 0;
+}
+
+static void orphans(void)
+{
+	int status = -1;
+	pid_t pid;
+
+	if (geteuid() != 0) {
+		skip("choosing pids takes root", "orphans");
+		return;
+	}
+	shared[2] = 0;
+	pid = fork();
+	if (pid == 0) {
+		if (unshare(CLONE_NEWPID | CLONE_NEWNS) < 0 ||
+			mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+			_exit(3);
+		pid = fork();
+		if (pid == 0)
+			_exit(mount("proc", "/proc", "proc", 0, NULL) < 0 ? 3 : watch());
+		waitpid(pid, &status, 0);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 4);
+	}
+	waitpid(pid, &status, 0);
+	is_int(WEXITSTATUS(status), 0, "no orphan is missed while it gets another parent");
+}
+
 /* /proc as another one is; run in a child, whose exit code is what procs_check said. */
 static int check_with(const char *options, uid_t uid)
 {
@@ -326,5 +406,6 @@ int main(void)
 	measures();
 	time_used();
 	churn();
+	orphans();
 	return done_testing();
 }
