@@ -159,6 +159,11 @@ static int check_group(struct group *group)
 	return faccessat(group->parent, "cgroup.procs", W_OK, AT_EACCESS) < 0 ? errno : 0;
 }
 
+static bool asks(const struct leaf_limits *limits)
+{
+	return limits->memory || limits->tasks || limits->cpu;
+}
+
 /* Makes the leaf's group below the one at a place; NULL with the reason. */
 static const struct group *make_group(
 	struct leaf *leaf, const struct cgplace *place, int parent, char **why)
@@ -166,6 +171,10 @@ static const struct group *make_group(
 	struct group *group = &leaf->groups[leaf->n_groups];
 	int error;
 
+	if (!asks(&leaf->asked)) {
+		*why = xstrdup("no limit asks for it");
+		return NULL;
+	}
 	*group = (struct group){.place.v2 = place->v2, .procs = -1};
 	group->parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
 	sweep(parent);
@@ -371,7 +380,7 @@ static void make_groups(struct leaf *leaf, struct strvec *notes)
 	for (enum controller c = CG_MEMORY; c < CG_CONTROLLERS; c++)
 		v1[c] = cgplace_find(
 			strvec_argv(&groups), strvec_argv(&mounts), controller_names[c], &own[c]);
-	/* Without a limit there is a group that counts memory, and one that counts CPU time. */
+	/* With any limit there is a group that counts memory, and one that counts CPU time. */
 	if (v1[CG_MEMORY])
 		make_v1(leaf, CG_MEMORY, &own[CG_MEMORY]);
 	if (v1[CG_PIDS] && leaf->asked.tasks)
@@ -399,7 +408,7 @@ struct leaf *leaf_make(const struct leaf_limits *limits, struct strvec *notes)
 
 	leaf->asked = *limits;
 	leaf->own_memory = -1;
-	if (library_init() != 0)
+	if (asks(limits) && library_init() != 0)
 		for (enum controller c = CG_MEMORY; c < CG_CONTROLLERS; c++)
 			leaf->why[c] = xstrdup("no cgroup file system is mounted");
 	else

@@ -45,6 +45,7 @@ struct leaf;
 struct leaf_limits {
 	uint64_t memory; /* bytes; 0 = none. Swap is not to be had on top where the kernel can tell. */
 	uint64_t tasks;  /* processes and threads; 0 = none */
+	bool cpu;        /* CPU time is to be counted */
 	bool manage;     /* the processes of the caller's own group may be moved (v2) */
 };
 
@@ -58,7 +59,8 @@ enum leaf_gift {
 	LEAF_GIFTS
 };
 
-/* Makes the leaf; what cannot be had, leaf_why tells. Never fails and never returns NULL. notes gets
+/* Makes the leaf, without groups where no limit asks for one: they take a few milliseconds. What
+ * cannot be had, leaf_why tells. Never fails and never returns NULL. notes gets
  * what was done to groups that are not ours, and what a limit leaves open. To be ended by leaf_end. */
 struct leaf *leaf_make(const struct leaf_limits *limits, struct strvec *notes);
 

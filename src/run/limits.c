@@ -87,6 +87,7 @@ void limits_open(struct limits *l, const struct run_limits *asked, uid_t uid, st
 {
 	struct leaf_limits leaf = {.memory = asked->values[LIMIT_MEMORY],
 		.tasks = asked->values[LIMIT_PROCESSES],
+		.cpu = asked->values[LIMIT_CPU] > 0,
 		.manage = asked->manage};
 
 	*l = (struct limits){.asked = *asked, .next = NEVER};

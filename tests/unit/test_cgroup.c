@@ -365,7 +365,7 @@ static void tasks(const struct leaf_limits *asked)
 static void cpu(void)
 {
 	CLEANUP_STRVEC struct strvec notes = {0};
-	struct leaf *leaf = leaf_make(&(struct leaf_limits){0}, &notes);
+	struct leaf *leaf = leaf_make(&(struct leaf_limits){.cpu = true}, &notes);
 	struct leaf_counts counts;
 
 	wait_for(start(leaf, spin), 0);
@@ -379,6 +379,18 @@ static void cpu(void)
 	end(leaf);
 }
 
+static void nothing_asked(void)
+{
+	CLEANUP_STRVEC struct strvec notes = {0};
+	struct leaf *leaf = leaf_make(&(struct leaf_limits){0}, &notes);
+
+	is_str(leaf_by(leaf, LEAF_CPU), NULL, "without a limit nothing is counted");
+	is_str(leaf_by(leaf, LEAF_KILL), NULL, "as there is no group");
+	is_str(leaf_why(leaf, LEAF_CPU), "no limit asks for it", "and why");
+	is_int(leaf_enter(leaf, 0), 0, "which can be entered all the same");
+	end(leaf);
+}
+
 /* A supervisor is killed with a stopped process in its leaf; the places of the leaf. */
 static void leave_behind(struct strvec *places, pid_t *straggler)
 {
@@ -389,7 +401,7 @@ static void leave_behind(struct strvec *places, pid_t *straggler)
 	if (pipe2(pids, O_CLOEXEC) < 0 || (supervisor = fork()) < 0)
 		abort();
 	if (supervisor == 0) {
-		struct leaf *leaf = leaf_make(&(struct leaf_limits){0}, &notes);
+		struct leaf *leaf = leaf_make(&(struct leaf_limits){.cpu = true}, &notes);
 		pid_t pid = fork();
 
 		if (pid == 0) {
@@ -410,7 +422,7 @@ static void leave_behind(struct strvec *places, pid_t *straggler)
 	close(pids[0]);
 	close(pids[1]);
 	places_of(*straggler, places);
-	end(leaf_make(&(struct leaf_limits){0}, &notes));
+	end(leaf_make(&(struct leaf_limits){.cpu = true}, &notes));
 	is_int((long long)count_there(places), (long long)places->n,
 		"the leaf of a living supervisor stays");
 	kill(supervisor, SIGKILL);
@@ -424,14 +436,14 @@ static void leftovers(void)
 
 	leave_behind(&places, &straggler);
 	ok(places.n > 0, "a supervisor is killed");
-	end(leaf_make(&(struct leaf_limits){0}, &notes));
+	end(leaf_make(&(struct leaf_limits){.cpu = true}, &notes));
 	is_int((long long)count_there(&places), (long long)places.n,
 		"its leaf stays as long as something is in it");
 	kill(straggler, SIGKILL);
 	wait_for(straggler, 0);
 	for (int i = 0; i < 100 && count_there(&places); i++) {
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-		end(leaf_make(&(struct leaf_limits){0}, &notes));
+		end(leaf_make(&(struct leaf_limits){.cpu = true}, &notes));
 	}
 	is_int((long long)count_there(&places), 0, "then it is removed by the next");
 }
@@ -510,6 +522,7 @@ int main(int argc, char **argv)
 		shared_memory(&asked);
 	has[LEAF_TASKS] ? tasks(&asked) : skip(leaf_why(leaf, LEAF_TASKS), "tasks");
 	has[LEAF_CPU] ? cpu() : skip(leaf_why(leaf, LEAF_CPU), "CPU time");
+	nothing_asked();
 	has[LEAF_KILL] ? leftovers() : skip(leaf_why(leaf, LEAF_KILL), "leftovers");
 	end(leaf);
 	geteuid() == 0 ? as_user(&asked) : skip("only root can become another", "an ordinary user");
