@@ -510,6 +510,12 @@ static int start(struct run *run, struct err *err)
 		.hold = true,
 	};
 
+	/* Without it the sandbox's first process could not be found. */
+	if (access("/proc/thread-self/children", R_OK) < 0) {
+		err_set(err, ERR_SETUP, "/proc/thread-self/children cannot be read: %s",
+			strerror(errno));
+		return err_hint(err, "use a kernel with CONFIG_PROC_CHILDREN, as distributions' are");
+	}
 	if (stdio_open(&run->io, spec->direct, err) < 0)
 		return -1;
 	if (spec->uid != geteuid())
