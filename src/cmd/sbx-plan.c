@@ -4,6 +4,7 @@
  */
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/quote.h"
 #include "cmd/options.h"
 #include "cmd/prepare.h"
 #include "plan/bwrap.h"

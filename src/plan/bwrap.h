@@ -74,8 +74,4 @@ void bwrap_print(FILE *out, const struct bwrap_words *words, const struct policy
 /* One op as bwrap_print writes it (data on descriptor 10); free with free(). */
 char *bwrap_op_text(const struct op *op);
 
-/* A word as a POSIX shell reads it back, quoted when it needs it; bytes that are no printable
- * character are written as $'\ooo' so that nothing reaches a terminal raw. Free with free(). */
-char *shell_quote(const char *word);
-
 #endif

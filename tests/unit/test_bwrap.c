@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "base/quote.h"
 #include "lib/tap.h"
 #include "plan/bwrap.h"
 
