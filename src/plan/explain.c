@@ -40,24 +40,7 @@ const char *fate_name(enum fate fate)
 	return names[fate];
 }
 
-/* Ops and places */
-
-/* The op that made what is at a path: the deepest at it (unless above_only) or above. NULL: "/"
- * itself. */
-static const struct op *op_at(const struct explainer *e, const char *path, bool above_only)
-{
-	const struct op *deepest = NULL;
-
-	for (size_t i = 0; i < e->plan->n; i++) {
-		const struct op *op = &e->plan->ops[i];
-
-		if (op->kind != OP_SEAL && path_within(path, op->dest) &&
-			!(above_only && strcmp(path, op->dest) == 0) &&
-			(!deepest || strlen(op->dest) >= strlen(deepest->dest)))
-			deepest = op;
-	}
-	return deepest;
-}
+/* Places */
 
 static bool is_exact(const struct op *op, const char *path)
 {
@@ -70,8 +53,8 @@ static enum strength strength_at(const struct explainer *e, const char *path)
 	enum strength strength = STRENGTH_SCAFFOLD;
 	const struct op *over;
 
-	for (const struct op *op = op_at(e, path, false); op; op = over) {
-		over = op_at(e, op->dest, true);
+	for (const struct op *op = plan_op_at(e->plan, path, false); op; op = over) {
+		over = plan_op_at(e->plan, op->dest, true);
 		if (over && op_is_bind(over))
 			strength = STRENGTH_COVER;
 		/* Whoever can make a user namespace inside can take covers off there. */
@@ -166,7 +149,7 @@ static const char *end_of(const struct view_object *o)
 /* The first path of a walk that is a process's own, or NULL. */
 static const char *process_on_way(const struct explainer *e, const struct view_object *o)
 {
-	const struct op *op = op_at(e, "/proc", false);
+	const struct op *op = plan_op_at(e->plan, "/proc", false);
 
 	if (!is_exact(op, "/proc") || !(op->kind == OP_PROC || op_is_bind(op)))
 		return NULL;
@@ -193,7 +176,7 @@ static void above_missing(const struct explainer *e, const char *path, struct vi
 /* Whether the command could make a name below what is there: 0 or the -errno it gets. */
 static int may_make(const struct explainer *e, const struct view_object *above)
 {
-	const struct op *op = op_at(e, above->path, false);
+	const struct op *op = plan_op_at(e->plan, above->path, false);
 
 	if (above->kind != TREE_DIR)
 		return -ENOTDIR;
@@ -243,7 +226,7 @@ static size_t root_index(const struct explainer *e)
 /* The rule whose op shows what is at a path. */
 static const struct rule *shown_by(const struct explainer *e, const char *path)
 {
-	const struct op *op = op_at(e, path, false);
+	const struct op *op = plan_op_at(e->plan, path, false);
 
 	return op ? op->why : &e->plan->rules.v[root_index(e)];
 }
@@ -463,7 +446,7 @@ static void because_loose_end(const struct explainer *e, struct explanation *x)
 {
 	CLEANUP_FREE char *parent = path_parent(x->real);
 	CLEANUP_FREE char *dir =
-		opened_host(e, parent, op_at(e, parent, false), explain_rule(e, parent));
+		opened_host(e, parent, plan_op_at(e->plan, parent, false), explain_rule(e, parent));
 	CLEANUP_FREE char *host = dir ? path_join(dir, path_base(x->real)) : xstrdup(x->real);
 	bool moved = strcmp(host, x->real) != 0;
 	struct tree_stat st = {.kind = TREE_SOCKET};
@@ -547,7 +530,7 @@ static void because_absent(const struct explainer *e, struct explanation *x, int
 	const struct op *op;
 
 	above_missing(e, x->real, &above);
-	op = op_at(e, above.path, false);
+	op = plan_op_at(e->plan, above.path, false);
 	opened = opened_host(e, above.path, op, explain_rule(e, above.path));
 	if (error == -ELOOP || error == -ENAMETOOLONG)
 		x->create = error;
@@ -593,13 +576,13 @@ static void because_absent(const struct explainer *e, struct explanation *x, int
 /* A directory bound onto itself, so that it cannot be renamed away. */
 static void find_pin(const struct explainer *e, struct explanation *x)
 {
-	const struct op *op = x->op, *over = op ? op_at(e, op->dest, true) : NULL;
+	const struct op *op = x->op, *over = op ? plan_op_at(e->plan, op->dest, true) : NULL;
 	CLEANUP_FREE char *same = NULL;
 
 	/* What is protected below a pin stands in the pin. */
 	if (over && over->kind == OP_BIND_WRITE && op->kind != OP_BIND_WRITE) {
 		op = over;
-		over = op_at(e, op->dest, true);
+		over = plan_op_at(e->plan, op->dest, true);
 	}
 	if (!over || over->kind != OP_BIND_WRITE || op->kind != OP_BIND_WRITE)
 		return;
@@ -622,7 +605,7 @@ void explain_path(const struct explainer *e, const char *path, struct explanatio
 	*out = (struct explanation){.real = xstrdup(process ? process : end_of(&o))};
 	for (size_t i = 0; i < o.links.n && o.links.v[i] != process; i += 2)
 		strvec_pushl(&out->links, o.links.v[i], o.links.v[i + 1], NULL);
-	out->op = op_at(e, out->real, false);
+	out->op = plan_op_at(e->plan, out->real, false);
 	/* A socket's rule holds at every name of it, of which it says one. */
 	out->rule = is_exact(out->op, out->real) && out->op->why->socket
 			    ? out->op->why
@@ -683,7 +666,8 @@ int explain_to_host(const struct explainer *e, const char *path, char **host, st
 	if (error)
 		return err_map(err, path, "is not in the sandbox");
 	*host = o.host ? xstrdup(o.host)
-		       : opened_host(e, o.path, op_at(e, o.path, false), explain_rule(e, o.path));
+		       : opened_host(e, o.path, plan_op_at(e->plan, o.path, false),
+				 explain_rule(e, o.path));
 	return *host ? 0
 		     : err_map(err, path, "is the sandbox's own: nothing of the host is behind it");
 }

@@ -574,6 +574,21 @@ static int emit_root(struct planner *p, const struct place *root)
 	return emit_kids(p, root, true, NULL, ACCESS_DENY, root->why);
 }
 
+const struct op *plan_op_at(const struct plan *plan, const char *path, bool above_only)
+{
+	const struct op *deepest = NULL;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct op *op = &plan->ops[i];
+
+		if (op->kind != OP_SEAL && path_within(path, op->dest) &&
+			!(above_only && strcmp(path, op->dest) == 0) &&
+			(!deepest || strlen(op->dest) >= strlen(deepest->dest)))
+			deepest = op;
+	}
+	return deepest;
+}
+
 const struct rule *plan_hiding_rule(const struct plan *plan, const char *path)
 {
 	const struct rule *rule = NULL;

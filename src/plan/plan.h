@@ -11,6 +11,7 @@
 #include "plan/tree.h"
 #include "policy/policy.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -79,6 +80,10 @@ struct plan_request {
 int plan_make(struct plan *plan, const struct policy *policy, const struct tree *tree,
 	const struct plan_request *request, struct err *err);
 void plan_clear(struct plan *plan);
+
+/* The op that made what is at a sandbox path: the deepest at it (unless above_only) or above. NULL:
+ * "/" itself. */
+const struct op *plan_op_at(const struct plan *plan, const char *path, bool above_only);
 
 /* The rule whose cover stands at a sandbox path or above it, or NULL. */
 const struct rule *plan_hiding_rule(const struct plan *plan, const char *path);
