@@ -6,6 +6,7 @@
 #include "cmd/features.h"
 #include "cmd/options.h"
 #include "cmd/prepare.h"
+#include "cmd/watching.h"
 #include "plan/alias.h"
 #include "plan/bwrap.h"
 #include "plan/command.h"
@@ -45,8 +46,7 @@ struct exec {
 	struct probe_choice probe;
 	struct strvec notes; /* from before the attempt that the result is of */
 	struct bwrap_words words;
-	struct expected_mount *mounts; /* what the plan's mounts have to be */
-	size_t n_mounts;
+	struct watch_spec watch;
 	int *fds; /* for bwrap and the command: --pass-fd, then the data of words */
 	size_t n_fds;
 	struct limits limits;
@@ -286,67 +286,7 @@ static void forget_plan(struct exec *e)
 	close_sources(e);
 	bwrap_words_clear(&e->words);
 	prepared_plan_clear(&e->prepared);
-	free(e->mounts);
-	e->mounts = NULL;
-	e->n_mounts = 0;
-}
-
-/* What has to stand at a mount's place when all is mounted; false for what is no mount. */
-static bool expect(const struct op *op, const struct tree *tree, struct expected_mount *m)
-{
-	const char *source = op->kind == OP_DENY_FILE ? "/dev/null" : op->source;
-	struct tree_stat st;
-
-	*m = (struct expected_mount){.dest = op->dest};
-	switch (op->kind) {
-	case OP_DIR:
-	case OP_SYMLINK:
-	case OP_SEAL:
-		return false;
-	case OP_DENY_DIR:
-		m->read_only = true;
-		return !op->scaffold;
-	case OP_TMPFS:
-	case OP_PROC:
-	case OP_DEV:
-	case OP_MQUEUE:
-		return true;
-	case OP_FILE:
-		m->read_only = true;
-		return true;
-	case OP_BIND_READ:
-	case OP_DENY_FILE:
-		m->read_only = true;
-		break;
-	case OP_BIND_WRITE:
-	case OP_DEV_BIND:
-		break;
-	}
-	/* The /proc around bwrap is another than the one that was planned on. */
-	m->object = !path_within(source, "/proc") && tree_lstat(tree, source, &st) == 0;
-	if (m->object) {
-		m->dev = st.dev;
-		m->ino = st.ino;
-	}
-	return true;
-}
-
-static void expect_mounts(struct exec *e)
-{
-	const struct plan *plan = &e->prepared.plan;
-
-	e->mounts = xcalloc(plan->n, sizeof(*e->mounts));
-	for (size_t i = 0; i < plan->n; i++) {
-		const struct op *op = &plan->ops[i];
-
-		if (op->kind == OP_SEAL) {
-			for (size_t k = 0; k < e->n_mounts; k++)
-				if (strcmp(e->mounts[k].dest, op->dest) == 0)
-					e->mounts[k].read_only = true;
-		} else if (expect(op, e->prepared.tree, &e->mounts[e->n_mounts])) {
-			e->n_mounts++;
-		}
-	}
+	watching_clear(&e->watch);
 }
 
 /* What the kernel keeps from being exceeded, or a look at it. */
@@ -522,13 +462,12 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 	if (check_required(e, err) < 0)
 		return -1;
 	*phase = PHASE_SETUP;
-	expect_mounts(e);
+	watching_make(&e->watch, &e->prepared);
 	spec = (struct run_spec){
 		.bwrap = e->bwrap,
 		.words = &e->words.words,
 		.command = e->options.command,
-		.mounts = e->mounts,
-		.n_mounts = e->n_mounts,
+		.watch = &e->watch,
 		.keep = e->fds,
 		.n_keep = e->n_fds,
 		.uid = e->prepared.identity.uid,
@@ -662,7 +601,7 @@ int main(int argc, char **argv)
 	run_result_clear(&e.result);
 	strvec_clear(&e.notes);
 	bwrap_words_clear(&e.words);
-	free(e.mounts);
+	watching_clear(&e.watch);
 	free(e.fds);
 	free(e.bwrap);
 	prepared_clear(&e.prepared);

@@ -17,13 +17,19 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What has to stand at a sandbox path. */
+/* A mount that has to stand at a sandbox path. */
 struct expected_mount {
 	const char *dest; /* normal sandbox path, borrowed */
 	bool object;      /* it is the object dev:ino; else a file system of the sandbox's own */
 	dev_t dev;
 	ino_t ino;
 	bool read_only;
+	/* The bind on a name of which it stands: its sandbox path, borrowed. NULL = it stands on the
+	 * sandbox's own and can not be lost; else (run/watch.h) the host could take it away. */
+	const char *over;
+	char *name;       /* with over: the host's name under it, owned */
+	char *rule;       /* with over: whose it is, "FILE: POINTER", owned */
+	bool lost_report; /* that it is lost is reported, and the run goes on */
 };
 
 /* The final root directory of the sandbox's pid 1 (its host pid), which bwrap makes read-only as

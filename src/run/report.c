@@ -55,7 +55,43 @@ void run_result_clear(struct run_result *result)
 	free(result->out.kept);
 	free(result->errors.kept);
 	free(result->oom.advice);
+	for (size_t i = 0; i < result->n_violations; i++) {
+		const struct violation *v = &result->violations[i];
+
+		free((char *)v->path);
+		free((char *)v->rule);
+		free((char *)v->message);
+		free((char *)v->hint);
+	}
+	free(result->violations);
+	result->violations = NULL;
+	result->n_violations = result->alloc_violations = result->more_violations = 0;
 	strvec_clear(&result->notes);
+}
+
+void run_violation(struct run_result *result, const struct violation *violation)
+{
+	for (size_t i = 0; i < result->n_violations; i++) {
+		const struct violation *v = &result->violations[i];
+
+		if (strcmp(v->kind, violation->kind) == 0 &&
+			strcmp(v->path, violation->path) == 0 &&
+			strcmp(v->rule, violation->rule) == 0 &&
+			strcmp(v->message, violation->message) == 0)
+			return;
+	}
+	if (result->n_violations == VIOLATIONS_MAX) {
+		result->more_violations++;
+		return;
+	}
+	GROW(result->violations, result->n_violations, result->alloc_violations);
+	result->violations[result->n_violations++] = (struct violation){
+		.kind = violation->kind,
+		.path = xstrdup(violation->path),
+		.rule = xstrdup(violation->rule),
+		.message = xstrdup(violation->message),
+		.hint = xstrdup(violation->hint),
+	};
 }
 
 void run_enforce(struct run_result *result, const char *name, const char *requested, bool enforced,
@@ -202,6 +238,22 @@ static void add_enforcement(json *root, const struct run_result *result)
 	}
 }
 
+static void add_violations(json *root, const struct run_result *result)
+{
+	json *all = json_add(root, "violations", json_new_array());
+
+	for (size_t i = 0; i < result->n_violations; i++) {
+		const struct violation *v = &result->violations[i];
+		json *one = json_add(all, NULL, json_new_object());
+
+		json_add_string(one, "kind", v->kind);
+		json_add_string(one, "path", v->path);
+		json_add_string(one, "rule", v->rule);
+		json_add_string(one, "message", v->message);
+		json_add_string(one, "hint", v->hint);
+	}
+}
+
 static void add_error(json *root, const struct err *err)
 {
 	json *object;
@@ -239,10 +291,16 @@ char *report_text(const struct run_result *result)
 	add_stream(root, "stderr", &result->errors);
 	add_oom(root, &result->oom);
 	add_enforcement(root, result);
-	json_add(root, "violations", json_new_array());
+	add_violations(root, result);
 	notes = json_add(root, "notes", json_new_array());
 	for (size_t i = 0; i < result->notes.n; i++)
 		json_add_string(notes, NULL, result->notes.v[i]);
+	if (result->more_violations) {
+		CLEANUP_FREE char *more =
+			xasprintf("%zu more violations are not listed", result->more_violations);
+
+		json_add_string(notes, NULL, more);
+	}
 	add_error(root, &result->err);
 	text = json_print(root, true);
 	return xasprintf("%s\n", text);

@@ -29,7 +29,7 @@ enum run_outcome {
 	OUTCOME_MEMORY,         /* ended for want of memory; exit 137 */
 	OUTCOME_OUTPUT,         /* ended at the limit of its output; exit 137 */
 	OUTCOME_CANCELLED,      /* ended for a signal n to the caller; exit 128 + n */
-	OUTCOME_VIOLATION,      /* ended for a breach of the policy; exit 125 */
+	OUTCOME_VIOLATION,      /* ended since a cover of the policy's was lost; exit 125 */
 	OUTCOME_LOST,           /* it ran, and how it ended or what it said is not known; 125 */
 };
 
@@ -71,6 +71,19 @@ struct run_stream {
 	bool is_text;    /* kept is UTF-8 without NUL */
 };
 
+/* What the policy forbids, or protects from, and what came about while the command ran. Borrowed by
+ * run_violation, owned in a result. */
+struct violation {
+	const char *kind;    /* a word: "lost", "appeared"; always borrowed */
+	const char *path;    /* of the host, any bytes */
+	const char *rule;    /* where the rule stands: "FILE: POINTER" */
+	const char *message; /* a sentence */
+	const char *hint;    /* what to do */
+};
+
+/* More are counted, and not told. */
+#define VIOLATIONS_MAX 100
+
 /* RUN_RESULT_INIT at first; ended by run_result_clear. */
 #define RUN_RESULT_INIT {.cpu_ms = -1, .max_rss_bytes = -1}
 struct run_result {
@@ -85,6 +98,9 @@ struct run_result {
 	struct run_oom oom;
 	struct enforcement enforcement[16];
 	size_t n_enforcement;
+	struct violation *violations;
+	size_t n_violations, alloc_violations;
+	size_t more_violations; /* than VIOLATIONS_MAX */
 	struct strvec notes;
 	struct err err; /* kind ERR_NONE when the command ran and was not lost */
 };
@@ -97,6 +113,8 @@ void run_enforce(struct run_result *result, const char *name, const char *reques
 void run_hits(struct run_result *result, const char *name, int64_t hits);
 /* Nothing enforces it any more. */
 void run_withdraw(struct run_result *result, const char *name);
+/* Adds a violation, unless the very same is there already; its strings are copied. */
+void run_violation(struct run_result *result, const struct violation *violation);
 /* The outcome and exit code of an error that came before the command ran; err is copied. */
 void run_refuse(struct run_result *result, enum run_phase phase, const struct err *err);
 

@@ -16,6 +16,8 @@
  *    does. Where looking fails, too: the limit is not held any more, and the run is "lost".
  *  - TERM or HUP to sbx-exec: the same with that signal. The outcome is "cancelled" and the exit
  *    code 128+n, whatever the command makes of the signal.
+ *  - a cover is lost (run/watch.h): everything is killed at once. The outcome is "violation", also
+ *    when it is seen only after the command's own end.
  *  - INT or QUIT (a terminal's keys): passed on, and the run goes on, as an interpreter at its
  *    prompt does. It counts as cancelled when the command then ends with 128+n. A second INT within
  *    the grace kills.
@@ -49,6 +51,7 @@
 #include "base/open.h"
 #include "run/launch.h"
 #include "run/stdio.h"
+#include "run/watch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -82,6 +85,7 @@ struct run {
 	int exit_code;
 	bool no_command;        /* pid 1 ended without having made its process */
 	struct err err;         /* with SETUP_FAILED and LOST: why */
+	struct watch *watch;    /* from the hold on; NULL: there is nothing to watch */
 	bool ending;            /* a cause to end has been decided */
 	enum run_outcome cause; /* COMPLETED: the command, or bwrap, has ended by itself */
 	int cancelled;          /* with CANCELLED: the signal */
@@ -196,8 +200,8 @@ static void handle_signal(struct run *run, int sig)
 /* What the command can fill with memory: its own file systems there. */
 static void add_memory_mounts(struct run *run, int root)
 {
-	for (size_t i = 0; root >= 0 && i < run->spec->n_mounts; i++) {
-		const struct expected_mount *m = &run->spec->mounts[i];
+	for (size_t i = 0; root >= 0 && i < run->spec->watch->n_mounts; i++) {
+		const struct expected_mount *m = &run->spec->watch->mounts[i];
 		int fd = m->object || m->read_only ? -1 : open_exact(root, m->dest + 1, O_PATH);
 		struct statfs fs;
 
@@ -211,17 +215,20 @@ static void add_memory_mounts(struct run *run, int root)
 /* Compares the mounts, sets the limits and lets the command go; 0 or -1. */
 static int release(struct run *run, pid_t init, int root, struct err *err)
 {
+	const struct watch_spec *watch = run->spec->watch;
 	struct strvec *notes = &run->result->notes;
 	int attached;
 
-	if (root >= 0 && hold_verify(root, run->spec->mounts, run->spec->n_mounts, err) < 0)
+	if (root >= 0)
+		run->watch = watch_open(watch, init, root);
+	if (root >= 0 && hold_verify(root, watch->mounts, watch->n_mounts, err) < 0)
 		return -1;
 	if (limits_bind(run->spec->limits, init, err) < 0)
 		return -1;
 	add_memory_mounts(run, root);
 	if (root == -EACCES || root == -EPERM)
 		strvec_push(notes, "the sandbox's mounts could not be compared with the plan from "
-				   "outside");
+				   "outside, and are not watched");
 	attached = hold_attach(init);
 	if (attached < 0 && attached != -ESRCH && run->spec->uid == 0) {
 		err_set(err, ERR_SETUP, "the command's start cannot be watched (ptrace): %s",
@@ -347,11 +354,13 @@ static int check_time(struct run *run)
 /* Until the shim, and so everything, has ended. */
 static void loop(struct run *run)
 {
-	struct pollfd fds[6] = {
+	struct pollfd fds[6 + WATCH_FDS] = {
 		{.fd = run->child.pidfd, .events = POLLIN},
 		{.fd = run->signal_fd, .events = POLLIN},
 		{.fd = run->child.status, .events = POLLIN},
 	};
+
+	const nfds_t n = 3 + run->io.n_pumps;
 
 	while (!fds[0].revents) {
 		for (size_t i = 0; i < run->io.n_pumps; i++) {
@@ -360,7 +369,8 @@ static void loop(struct run *run)
 			fds[3 + i].fd = run->child.released ? run->io.pumps[i].pipe : -1;
 			fds[3 + i].events = pump_events(&run->io.pumps[i]);
 		}
-		if (poll(fds, 3 + run->io.n_pumps, check_time(run)) < 0)
+		watch_fds(run->watch, &fds[n]);
+		if (poll(fds, n + WATCH_FDS, check_time(run)) < 0)
 			continue;
 		for (size_t i = 0; i < run->io.n_pumps; i++)
 			if (fds[3 + i].revents)
@@ -373,6 +383,8 @@ static void loop(struct run *run)
 			fds[2].fd = -1;
 		if (fds[1].revents)
 			read_signals(run);
+		if (watch_step(run->watch, &fds[n], run->result) && !run->ending)
+			kill_run(run, OUTCOME_VIOLATION);
 		if (is_holding(run))
 			hold(run);
 	}
@@ -431,6 +443,15 @@ static void judge_natural(struct run *run, const struct child_end *end)
 	}
 }
 
+static void judge_violated(struct run *run)
+{
+	finish(run, OUTCOME_VIOLATION, 125);
+	err_set(&run->result->err, ERR_SYSTEM,
+		"a mount that protects files was taken away or moved on the host: the command was "
+		"ended");
+	err_hint(&run->result->err, "\"violations\" of the report names the files");
+}
+
 static void judge(struct run *run)
 {
 	static const int exit_codes[] = {
@@ -446,10 +467,15 @@ static void judge(struct run *run)
 	result->duration_ms = now_ms() - run->start;
 	result->cpu_ms = end.cpu_ms;
 	result->max_rss_bytes = end.max_rss;
+	if (run->child.released && watch_end(run->watch, result) &&
+		run->cause == OUTCOME_COMPLETED)
+		run->cause = OUTCOME_VIOLATION;
 	if (run->cause == OUTCOME_SETUP_FAILED) {
 		run_refuse(result, PHASE_SETUP, &run->err);
 	} else if (run->cause == OUTCOME_CANCELLED) {
 		finish(run, OUTCOME_CANCELLED, 128 + run->cancelled);
+	} else if (run->cause == OUTCOME_VIOLATION) {
+		judge_violated(run);
 	} else if (run->cause != OUTCOME_COMPLETED) {
 		finish(run, run->cause, exit_codes[run->cause]);
 		result->err = run->err;
@@ -547,6 +573,7 @@ void run_supervised(const struct run_spec *spec, struct run_result *result)
 		judge(&run);
 	}
 	child_close(&run.child);
+	watch_close(run.watch);
 	stdio_close(&run.io);
 	if (run.signal_fd >= 0)
 		close(run.signal_fd);

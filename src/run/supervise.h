@@ -7,22 +7,22 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
-#include "run/hold.h"
 #include "run/launch.h"
 #include "run/limits.h"
 #include "run/report.h"
+#include "run/watch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct run_spec {
-	const char *bwrap;                   /* absolute path */
-	const struct strvec *words;          /* bwrap's words without the command's */
-	char *const *command;                /* NULL-terminated */
-	const struct expected_mount *mounts; /* what has to stand where before the command starts */
-	size_t n_mounts;
-	const int *keep; /* descriptors for bwrap and the command, at their numbers */
+	const char *bwrap;          /* absolute path */
+	const struct strvec *words; /* bwrap's words without the command's */
+	char *const *command;       /* NULL-terminated */
+	const struct watch_spec *watch; /* the mounts that have to stand before the command
+					   starts, and what is watched from there on */
+	const int *keep;            /* descriptors for bwrap and the command, at their numbers */
 	size_t n_keep;
 	uid_t uid; /* who bwrap is run as (run/launch.h) */
 	gid_t gid;

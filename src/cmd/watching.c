@@ -1,0 +1,169 @@
+#include "cmd/watching.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "plan/resolve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Mounts */
+
+/* What has to stand at a mount's place when all is mounted; false for what is no mount. */
+static bool expect(const struct op *op, const struct tree *tree, struct expected_mount *m)
+{
+	const char *source = op->kind == OP_DENY_FILE ? "/dev/null" : op->source;
+	struct tree_stat st;
+
+	*m = (struct expected_mount){.dest = op->dest};
+	switch (op->kind) {
+	case OP_DIR:
+	case OP_SYMLINK:
+	case OP_SEAL:
+		return false;
+	case OP_DENY_DIR:
+		m->read_only = true;
+		return !op->scaffold;
+	case OP_TMPFS:
+	case OP_PROC:
+	case OP_DEV:
+	case OP_MQUEUE:
+		return true;
+	case OP_FILE:
+		m->read_only = true;
+		return true;
+	case OP_BIND_READ:
+	case OP_DENY_FILE:
+		m->read_only = true;
+		break;
+	case OP_BIND_WRITE:
+	case OP_DEV_BIND:
+		break;
+	}
+	/* The /proc around bwrap is another than the one that was planned on. */
+	m->object = !path_within(source, "/proc") && tree_lstat(tree, source, &st) == 0;
+	if (m->object) {
+		m->dev = st.dev;
+		m->ino = st.ino;
+	}
+	return true;
+}
+
+/* Whether the host could take a mount away: it stands on a name of a bind. */
+static void find_over(const struct plan *plan, const struct op *op, struct expected_mount *m)
+{
+	const struct op *over = plan_op_at(plan, op->dest, true);
+
+	if (!over || !op_is_bind(over))
+		return;
+	m->over = over->dest;
+	m->name = path_join(over->source, path_below(op->dest, over->dest));
+	m->rule = origin_text(&op->why->origin);
+	/* Programs end, and take their sockets away. */
+	m->lost_report = op->why->socket;
+}
+
+static void expect_mounts(struct watch_spec *out, const struct plan *plan, const struct tree *tree)
+{
+	out->mounts = xcalloc(plan->n, sizeof(*out->mounts));
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct op *op = &plan->ops[i];
+
+		if (op->kind == OP_SEAL) {
+			for (size_t k = 0; k < out->n_mounts; k++)
+				if (strcmp(out->mounts[k].dest, op->dest) == 0)
+					out->mounts[k].read_only = true;
+		} else if (expect(op, tree, &out->mounts[out->n_mounts])) {
+			find_over(plan, op, &out->mounts[out->n_mounts++]);
+		}
+	}
+}
+
+/* Names */
+
+/* The bind that shows a host path, by whatever name; one that can be written rather than another.
+ * NULL: none does. */
+static const struct op *shown_by(const struct plan *plan, const char *path)
+{
+	const struct op *found = NULL;
+
+	for (size_t i = 0; i < plan->n; i++) {
+		const struct op *op = &plan->ops[i];
+
+		if (!op_is_bind(op) || strcmp(path, op->source) == 0 ||
+			!path_within(path, op->source))
+			continue;
+		CLEANUP_FREE char *at = path_join(op->dest, path_below(path, op->source));
+
+		if (plan_op_at(plan, at, false) == op && (!found || op->kind == OP_BIND_WRITE))
+			found = op;
+	}
+	return found;
+}
+
+static void add_name(struct watch_spec *out, size_t *alloc, const struct op *op,
+	const struct rule *rule, const char *path, const char *link)
+{
+	bool writable = op->kind == OP_BIND_WRITE;
+
+	GROW(out->names, out->n_names, *alloc);
+	out->names[out->n_names++] = (struct watch_name){
+		.at = path_join(op->dest, path_below(path, op->source)),
+		.in = op->dest,
+		.path = xstrdup(path),
+		.rule = origin_text(&rule->origin),
+		.link = link ? xstrdup(link) : NULL,
+		/* Elsewhere the command cannot have made it. */
+		.quarantine = writable && rule->missing == MISSING_QUARANTINE,
+	};
+}
+
+/* A protection whose name does not exist, or which goes through a link that can be replaced. */
+static void find_names(struct watch_spec *out, size_t *alloc, const struct plan *plan,
+	const struct tree *tree, const struct rule *rule)
+{
+	struct target t;
+	const struct op *op;
+
+	if (rule->kind != RULE_PATH || rule->access == ACCESS_WRITE || rule->socket)
+		return;
+	resolve(tree, rule->path, &t);
+	for (size_t i = 0; i < t.n_hops; i++) {
+		op = shown_by(plan, t.hops[i].path);
+		if (op && op->kind == OP_BIND_WRITE)
+			add_name(out, alloc, op, rule, t.hops[i].path, t.hops[i].text);
+	}
+	/* What is denied would show, what is to be read only could be written. */
+	op = t.error == -ENOENT || t.error == -ENOTDIR ? shown_by(plan, t.path) : NULL;
+	if (op && (rule->access == ACCESS_DENY || op->kind == OP_BIND_WRITE))
+		add_name(out, alloc, op, rule, t.path, NULL);
+	target_clear(&t);
+}
+
+void watching_make(struct watch_spec *out, const struct prepared *p)
+{
+	size_t alloc = 0;
+
+	out->user = p->identity.user;
+	expect_mounts(out, &p->plan, p->tree);
+	for (size_t i = 0; i < p->plan.rules.n; i++)
+		find_names(out, &alloc, &p->plan, p->tree, &p->plan.rules.v[i]);
+}
+
+void watching_clear(struct watch_spec *watch)
+{
+	for (size_t i = 0; i < watch->n_mounts; i++) {
+		free(watch->mounts[i].name);
+		free(watch->mounts[i].rule);
+	}
+	for (size_t i = 0; i < watch->n_names; i++) {
+		free(watch->names[i].at);
+		free(watch->names[i].path);
+		free(watch->names[i].rule);
+		free(watch->names[i].link);
+	}
+	free(watch->mounts);
+	free(watch->names);
+	*watch = (struct watch_spec){0};
+}

@@ -1,0 +1,534 @@
+#include "run/watch.h"
+
+#include "base/mem.h"
+#include "base/open.h"
+#include "base/path.h"
+#include "base/quote.h"
+#include "base/strvec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What can happen to a name, or to the directory itself. */
+#define EVENTS                                                                                     \
+	(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |     \
+		IN_ONLYDIR)
+
+/* Reads of events at most before something else gets its turn. */
+#define READS 16
+
+/* How often a name is moved aside while the command runs: whoever makes it again and again would
+ * fill the directory. */
+#define MOVES 3
+
+/* The byte of the lock. */
+#define LOCK_AT 0x736278
+
+/* A bind in which something is watched. */
+struct base {
+	const char *at; /* in the sandbox */
+	int fd;         /* its root directory, -1 when it cannot be opened */
+	int lock;       /* the same, locked for quarantine; -1 = not */
+};
+
+struct cover {
+	char *line; /* of the table ("ID AT") as it has to stay; NULL: it was not there */
+	bool lost;
+};
+
+struct watch {
+	const struct watch_spec *spec;
+	int inotify, table;
+	struct base *bases;
+	size_t n_bases, alloc_bases;
+	struct cover *covers;     /* one for each of the mounts; unused without `over` */
+	unsigned *moves;          /* one for each of the names */
+	struct strvec components; /* of all that is watched, sorted */
+	const char *unwatched;    /* a name that cannot be watched, the first of n_unwatched */
+	size_t n_unwatched;
+	int error; /* and why: an errno */
+};
+
+/* Directories on the way */
+
+static struct base *base_of(struct watch *w, const char *at)
+{
+	for (size_t i = 0; i < w->n_bases; i++)
+		if (strcmp(w->bases[i].at, at) == 0)
+			return &w->bases[i];
+	return NULL;
+}
+
+static void open_base(struct watch *w, const char *at, int root, bool quarantine)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_start = LOCK_AT, .l_len = 1};
+	struct base *base = base_of(w, at);
+
+	if (!base) {
+		GROW(w->bases, w->n_bases, w->alloc_bases);
+		base = &w->bases[w->n_bases++];
+		*base = (struct base){at, -1, -1};
+		base->fd = open_exact(root, at[1] ? at + 1 : ".", O_PATH | O_DIRECTORY);
+	}
+	if (!quarantine || base->fd < 0 || base->lock >= 0)
+		return;
+	base->lock = openat(base->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (base->lock >= 0 && fcntl(base->lock, F_OFD_SETLK, &lock) < 0) {
+		close(base->lock);
+		base->lock = -1;
+	}
+}
+
+/* Where the way to a name ends. */
+struct end {
+	int dir;     /* the last directory that is there, -1 = none; to be closed */
+	char *entry; /* the next name, which is no directory to go on in; owned */
+	size_t rest; /* the bytes that follow it */
+	int error;   /* 0: the entry is there; else why it cannot be looked at, ENOENT mostly */
+	bool link;   /* it is a symbolic link */
+	int watched; /* 0, or why not every directory down to it is watched */
+};
+
+static void end_clear(struct end *end)
+{
+	if (end->dir >= 0)
+		close(end->dir);
+	free(end->entry);
+}
+
+#define CLEANUP_END __attribute__((cleanup(end_clear)))
+
+static int watch_directory(const struct watch *w, int dir)
+{
+	char self[64];
+
+	if (w->inotify < 0)
+		return EMFILE;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", dir);
+	return inotify_add_watch(w->inotify, self, EVENTS) < 0 ? errno : 0;
+}
+
+/* Goes down to the name `below` in a bind, from directory to directory through no link. Each is
+ * watched before it is looked into, so that nothing can be made there in between. */
+static struct end walk(const struct watch *w, const struct base *base, const char *below)
+{
+	struct end end = {.dir = fcntl(base->fd, F_DUPFD_CLOEXEC, 0), .error = EACCES};
+
+	if (end.dir < 0) {
+		end.watched = EACCES;
+		return end;
+	}
+	for (;;) {
+		size_t len = strcspn(below, "/");
+		int error = watch_directory(w, end.dir), next;
+		struct stat st;
+
+		end.watched = end.watched ? end.watched : error;
+		free(end.entry);
+		end.entry = xstrndup(below, len);
+		end.rest = strlen(below + len);
+		end.error = fstatat(end.dir, end.entry, &st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
+		end.link = !end.error && S_ISLNK(st.st_mode);
+		if (end.error || end.link || !below[len])
+			return end;
+		next = openat(end.dir, end.entry, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0) {
+			/* A file stands in the way, or it has just been replaced, of which an event
+			 * tells. */
+			end.error = errno == ELOOP ? ENOTDIR : errno;
+			return end;
+		}
+		close(end.dir);
+		end.dir = next;
+		below += len + 1;
+	}
+}
+
+/* The mount table */
+
+/* "ID AT" of a line "ID PARENT MAJOR:MINOR ROOT AT ..." of mountinfo. */
+static void add_line(struct strvec *lines, const char *line)
+{
+	const char *at = line;
+
+	for (int i = 0; at && i < 4; i++)
+		at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL;
+	if (at)
+		strvec_pushf(lines, "%.*s %.*s", (int)strcspn(line, " "), line,
+			(int)strcspn(at, " "), at);
+}
+
+/* The table as it is now, sorted; nothing when it cannot be read. */
+static void read_table(const struct watch *w, struct strvec *lines)
+{
+	size_t size = 0, alloc = 1 << 16;
+	CLEANUP_FREE char *text = xcalloc(alloc, 1);
+	ssize_t n;
+
+	if (w->table < 0 || lseek(w->table, 0, SEEK_SET) < 0)
+		return;
+	while ((n = read(w->table, text + size, alloc - size - 1)) > 0) {
+		size += (size_t)n;
+		if (size + 1 == alloc)
+			text = xreallocarray(text, alloc *= 2, 1);
+	}
+	text[size] = '\0';
+	for (char *next = text, *line; (line = strsep(&next, "\n"));)
+		add_line(lines, line);
+	strvec_sort(lines);
+}
+
+/* A path as the table spells it. */
+static char *spelled(const char *path)
+{
+	char *out = xcalloc(strlen(path) * 4 + 1, 1), *p = out;
+
+	for (; *path; path++)
+		if (strchr(" \t\n\\", *path))
+			p += sprintf(p, "\\%03o", (unsigned)*path);
+		else
+			*p++ = *path;
+	return out;
+}
+
+/* The line of the mount that is seen at a path: the youngest. */
+static char *find_line(const struct strvec *table, const char *path)
+{
+	CLEANUP_FREE char *at = spelled(path);
+	const char *found = NULL;
+
+	for (size_t i = 0; i < table->n; i++)
+		if (strcmp(strchr(table->v[i], ' ') + 1, at) == 0 &&
+			(!found || strtol(table->v[i], NULL, 10) > strtol(found, NULL, 10)))
+			found = table->v[i];
+	return found ? xstrdup(found) : NULL;
+}
+
+static void report_lost(const struct expected_mount *m, const struct cover *cover,
+	const struct strvec *table, struct run_result *result)
+{
+	size_t id = cover->line ? strcspn(cover->line, " ") + 1 : 0;
+	CLEANUP_FREE char *message = NULL;
+
+	for (size_t i = 0; id && i < table->n && !message; i++)
+		if (strncmp(table->v[i], cover->line, id) == 0)
+			message =
+				xasprintf("%s was renamed on the host: what protects it stands at "
+					  "%s now",
+					m->name, table->v[i] + id);
+	if (!message)
+		message = xasprintf("%s was replaced or removed on the host: nothing protects the "
+				    "name any more",
+			m->name);
+	run_violation(result, &(struct violation){"lost", m->name, m->rule, message,
+				      "what is there could be used until it was noticed: leave the "
+				      "name, and the folders above it, alone while a command runs "
+				      "(an editor that saves may rename)"});
+}
+
+/* Whether all covers are where they were; 1 when one is lost that ends the run. */
+static int check_covers(struct watch *w, struct run_result *result)
+{
+	CLEANUP_STRVEC struct strvec table = {0};
+	int ends = 0;
+
+	if (w->table < 0)
+		return 0;
+	read_table(w, &table);
+	for (size_t i = 0; i < w->spec->n_mounts; i++) {
+		const struct expected_mount *m = &w->spec->mounts[i];
+		struct cover *cover = &w->covers[i];
+
+		if (!m->over || cover->lost ||
+			(cover->line && strvec_has_sorted(&table, cover->line)))
+			continue;
+		cover->lost = true;
+		report_lost(m, cover, &table, result);
+		if (!m->lost_report)
+			ends = 1;
+	}
+	return ends;
+}
+
+/* Names */
+
+/* Whether another run that moves aside works in a bind; also when that cannot be known. */
+static bool is_shared(const struct base *base)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_start = LOCK_AT, .l_len = 1};
+
+	return base->lock < 0 || fcntl(base->lock, F_OFD_GETLK, &lock) < 0 ||
+	       lock.l_type != F_UNLCK;
+}
+
+/* Gives what is at the end of a way, in its directory, a name that no tool of the host's knows; that
+ * name, or NULL with errno. */
+static char *move_aside(const struct end *end)
+{
+	uint64_t random;
+	char *to;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return NULL;
+	to = xasprintf(".sbx-quarantine.%.200s.%016" PRIx64, end->entry, random);
+	if (renameat2(end->dir, end->entry, end->dir, to, RENAME_NOREPLACE) == 0)
+		return to;
+	free(to);
+	return NULL;
+}
+
+/* Whether a name is as it was when the command was started. */
+static bool is_unchanged(const struct watch_name *name, const struct end *end)
+{
+	char text[PATH_MAX];
+	ssize_t n;
+
+	if (end->error)
+		return true;
+	if (!name->link || !end->link || end->rest)
+		return false;
+	n = readlinkat(end->dir, end->entry, text, sizeof(text));
+	return n == (ssize_t)strlen(name->link) && memcmp(text, name->link, (size_t)n) == 0;
+}
+
+static void report_name(const struct watch_name *name, const char *path, const char *what,
+	const char *hint, struct run_result *result)
+{
+	CLEANUP_FREE char *message = xasprintf(
+		"%s was %s while the command ran%s", path, name->link ? "replaced" : "made", what);
+
+	run_violation(result, &(struct violation){name->link ? "replaced" : "appeared", path,
+				      name->rule, message, hint});
+}
+
+static const char look_hint[] = "look at it before anything uses it";
+
+/* Moves what appeared aside; what cannot be moved is reported at the last look. */
+static void quarantine(struct watch *w, size_t i, const struct base *base, const struct end *end,
+	const char *path, bool last, struct run_result *result)
+{
+	const struct watch_name *name = &w->spec->names[i];
+	CLEANUP_FREE char *to = NULL, *what = NULL;
+
+	if (!last && w->moves[i] == MOVES)
+		return;
+	if (is_shared(base)) {
+		what = xstrdup(base->lock < 0
+				       ? ", and stays: whether another run works in this "
+					 "folder cannot be known"
+				       : ", and stays: another run works in this folder, and "
+					 "moves it aside when it ends");
+	} else {
+		to = move_aside(end);
+		if (!to && errno == ENOENT)
+			return;
+		if (!to)
+			what = xasprintf(", and could not be moved aside: %s", strerror(errno));
+	}
+	if (to) {
+		CLEANUP_FREE char *dir = path_parent(path), *moved = path_join(dir, to);
+		CLEANUP_FREE char *from = shell_quote(moved), *back = shell_quote(path);
+		CLEANUP_FREE char *hint = xasprintf(
+			"look at it; if it is wanted, put it back: mv -nT -- %s %s", from, back);
+
+		w->moves[i]++;
+		what = xasprintf(", and is now %s", moved);
+		report_name(name, path, what, hint, result);
+	} else if (last) {
+		report_name(name, path, what, look_hint, result);
+	}
+}
+
+static void look_at_name(struct watch *w, size_t i, bool last, struct run_result *result)
+{
+	const struct watch_name *name = &w->spec->names[i];
+	const struct base *base = base_of(w, name->in);
+	CLEANUP_END struct end end = walk(w, base, path_below(name->at, name->in));
+	CLEANUP_FREE char *path = xstrndup(name->path, strlen(name->path) - end.rest);
+
+	if (last && end.error && end.error != ENOENT && end.error != ENOTDIR) {
+		CLEANUP_FREE char *message = xasprintf(
+			"whether %s was made cannot be known: %s", name->path, strerror(end.error));
+
+		run_violation(result,
+			&(struct violation){"unknown", name->path, name->rule, message, look_hint});
+	}
+	if (is_unchanged(name, &end))
+		return;
+	if (name->quarantine)
+		quarantine(w, i, base, &end, path, last, result);
+	else
+		report_name(name, path, "", look_hint, result);
+}
+
+static void look_at_names(struct watch *w, bool last, struct run_result *result)
+{
+	CLEANUP_USER const struct user *as = user_enter(w->spec->user);
+
+	for (size_t i = 0; i < w->spec->n_names; i++)
+		look_at_name(w, i, last, result);
+}
+
+/* The whole */
+
+/* Takes notice of a name, and of what is on its way. */
+static void begin(struct watch *w, const char *in, const char *at, const char *name)
+{
+	const char *below = path_below(at, in);
+	CLEANUP_END struct end end = walk(w, base_of(w, in), below);
+
+	if (end.watched && w->n_unwatched++ == 0) {
+		w->unwatched = name;
+		w->error = end.watched;
+	}
+	while (*below) {
+		size_t len = strcspn(below, "/");
+		CLEANUP_FREE char *component = xstrndup(below, len);
+
+		if (!strvec_has(&w->components, component))
+			strvec_push(&w->components, component);
+		below += len + (below[len] == '/');
+	}
+}
+
+struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root)
+{
+	CLEANUP_STRVEC struct strvec table = {0};
+	CLEANUP_FREE char *path = xasprintf("/proc/%d/mountinfo", (int)init);
+	struct watch *w;
+	bool any = spec->n_names > 0;
+
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		any = any || spec->mounts[i].over;
+	if (!any)
+		return NULL;
+	w = xcalloc(1, sizeof(*w));
+	*w = (struct watch){.spec = spec, .inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
+	w->table = open(path, O_RDONLY | O_CLOEXEC);
+	w->covers = xcalloc(spec->n_mounts + 1, sizeof(*w->covers));
+	w->moves = xcalloc(spec->n_names + 1, sizeof(*w->moves));
+	read_table(w, &table);
+
+	CLEANUP_USER const struct user *as = user_enter(spec->user);
+
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct expected_mount *m = &spec->mounts[i];
+
+		if (!m->over)
+			continue;
+		open_base(w, m->over, root, false);
+		begin(w, m->over, m->dest, m->name);
+		w->covers[i].line = find_line(&table, m->dest);
+	}
+	for (size_t i = 0; i < spec->n_names; i++) {
+		const struct watch_name *name = &spec->names[i];
+
+		open_base(w, name->in, root, name->quarantine);
+		begin(w, name->in, name->at, name->path);
+	}
+	strvec_sort(&w->components);
+	return w;
+}
+
+void watch_fds(const struct watch *w, struct pollfd fds[WATCH_FDS])
+{
+	fds[0] = (struct pollfd){.fd = w ? w->inotify : -1, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = w ? w->table : -1, .events = POLLPRI};
+}
+
+static bool is_relevant(const struct watch *w, const struct inotify_event *event)
+{
+	if (event->mask & (IN_Q_OVERFLOW | IN_DELETE_SELF | IN_MOVE_SELF))
+		return true;
+	return event->len && strvec_has_sorted(&w->components, event->name);
+}
+
+/* Takes what came; whether it may be about something that is watched. */
+static bool read_events(struct watch *w)
+{
+	_Alignas(struct inotify_event) char buffer[1 << 16];
+	bool relevant = false;
+	ssize_t n;
+
+	for (int i = 0; i < READS && (n = read(w->inotify, buffer, sizeof(buffer))) > 0; i++)
+		for (char *p = buffer; p < buffer + n;) {
+			const struct inotify_event *event = (const struct inotify_event *)p;
+
+			relevant = relevant || is_relevant(w, event);
+			p += sizeof(*event) + event->len;
+		}
+	return relevant;
+}
+
+int watch_step(struct watch *w, const struct pollfd fds[WATCH_FDS], struct run_result *result)
+{
+	bool names = w && fds[0].revents && read_events(w);
+
+	if (names)
+		look_at_names(w, false, result);
+	return names || (w && fds[1].revents) ? check_covers(w, result) : 0;
+}
+
+/* What could not be watched, and so may have come and gone. */
+static void note_unwatched(const struct watch *w, struct strvec *notes)
+{
+	bool limit = w->error == ENOSPC || w->error == EMFILE;
+
+	if (w->n_unwatched)
+		strvec_pushf(notes,
+			"not watched while the command ran, but looked at when it had ended: "
+			"%s%s (%s%s)",
+			w->unwatched, w->n_unwatched > 1 ? " and others" : "", strerror(w->error),
+			limit ? ": see fs.inotify.max_user_watches and max_user_instances" : "");
+	if (w->table < 0)
+		strvec_push(notes, "covers that the host takes away are not noticed: the sandbox's "
+				   "mount table cannot be read");
+}
+
+int watch_end(struct watch *w, struct run_result *result)
+{
+	struct flock unlock = {.l_type = F_UNLCK, .l_start = LOCK_AT, .l_len = 1};
+
+	if (!w)
+		return 0;
+	/* Of runs that end together the last one has to see that it is. */
+	for (size_t i = 0; i < w->n_bases; i++)
+		if (w->bases[i].lock >= 0)
+			fcntl(w->bases[i].lock, F_OFD_SETLK, &unlock);
+	look_at_names(w, true, result);
+	note_unwatched(w, &result->notes);
+	return check_covers(w, result);
+}
+
+void watch_close(struct watch *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->n_bases; i++) {
+		if (w->bases[i].fd >= 0)
+			close(w->bases[i].fd);
+		if (w->bases[i].lock >= 0)
+			close(w->bases[i].lock);
+	}
+	for (size_t i = 0; i < w->spec->n_mounts; i++)
+		free(w->covers[i].line);
+	if (w->inotify >= 0)
+		close(w->inotify);
+	if (w->table >= 0)
+		close(w->table);
+	free(w->bases);
+	free(w->covers);
+	free(w->moves);
+	strvec_clear(&w->components);
+	free(w);
+}
