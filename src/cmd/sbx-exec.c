@@ -530,6 +530,14 @@ static int conclude(struct exec *e)
 	prepare_end_leases(&e->prepared, &e->result.notes);
 	if (e->result.err.kind == ERR_SETUP && !*e->result.err.hint)
 		probe_explain(&e->result.err, &e->request);
+	for (size_t i = 0; i < e->result.n_violations; i++) {
+		const struct violation *v = &e->result.violations[i];
+
+		err_set(&err, ERR_SYSTEM, "%s", v->message);
+		err_hint(&err, "%s", v->hint);
+		err_at(&err, "%s", v->rule);
+		print_err(tool, &err);
+	}
 	if (e->result.err.kind != ERR_NONE)
 		print_err(tool, &e->result.err);
 	if (e->options.summary)

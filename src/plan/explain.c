@@ -568,8 +568,8 @@ static void because_absent(const struct explainer *e, struct explanation *x, int
 		if (e->rules[i].rule == x->rule && e->rules[i].fate == FATE_MISSING) {
 			x->strength = e->rules[i].strength;
 			if (e->rules[i].open)
-				because(x, "So the rule is not enforced, and the name is not"
-					   " watched.");
+				because(x, "So the rule is not enforced; a run watches the"
+					   " name.");
 		}
 }
 

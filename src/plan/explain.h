@@ -34,7 +34,7 @@ enum strength {
 	STRENGTH_NONE,     /* a grant of what is not there: nothing to hold */
 	STRENGTH_SCAFFOLD, /* the name lies in a directory of our own: nothing strips it */
 	STRENGTH_COVER,    /* a mount over a name of the host: a rename there can carry it away */
-	STRENGTH_WATCHED,  /* no mount holds it: it could only be watched */
+	STRENGTH_WATCHED,  /* no mount holds it: a run watches the name */
 };
 
 enum fate {

@@ -114,9 +114,11 @@ void hold_missing(
 		add_hold(plan, first);
 	else if (error != -EACCES && error != -EROFS)
 		strvec_pushf(&plan->notes,
-			"not enforced: %s does not exist and the command could make it, which is "
-			"not watched (%s)",
-			name, where);
+			"not enforced: %s does not exist and the command could make it: a run %s "
+			"(%s)",
+			name,
+			rule->missing == MISSING_QUARANTINE ? "moves it aside" : "watches the name",
+			where);
 }
 
 /* The label that decides a path: the deepest at it (unless above_only) or above; never NULL,
@@ -260,7 +262,8 @@ static void note_planted(const struct maker *m, const struct rule *rule)
 	CLEANUP_FREE char *where = origin_text(&rule->origin);
 
 	strvec_pushf(&m->plan->notes,
-		"not enforced: on the way of %s is a link that the command could replace (%s)",
+		"not enforced: on the way of %s is a link that the command could replace: a run "
+		"watches it (%s)",
 		rule->path, where);
 }
 

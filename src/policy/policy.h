@@ -47,8 +47,8 @@ enum mask { MASK_EACCES, MASK_EMPTY };
 
 /* What becomes of a protected name that the host does not have. */
 enum missing {
-	MISSING_WATCH,      /* nothing is put on the host; it could only be watched */
-	MISSING_QUARANTINE, /* the same, and what appears could be moved aside */
+	MISSING_WATCH,      /* nothing is put on the host; a run watches the name */
+	MISSING_QUARANTINE, /* the same, and what appears is moved aside */
 	MISSING_ENFORCE,    /* it cannot appear: a placeholder is held there, or its directory does
 			       not show what the host adds */
 };

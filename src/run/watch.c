@@ -230,10 +230,10 @@ static void report_lost(const struct expected_mount *m, const struct cover *cove
 		message = xasprintf("%s was replaced or removed on the host: nothing protects the "
 				    "name any more",
 			m->name);
-	run_violation(result, &(struct violation){"lost", m->name, m->rule, message,
-				      "what is there could be used until it was noticed: leave the "
-				      "name, and the folders above it, alone while a command runs "
-				      "(an editor that saves may rename)"});
+	run_violation(
+		result, &(struct violation){"lost", m->name, m->rule, message,
+				"it could be used until this was noticed: do not rename or "
+				"replace it while a command runs (editors do when they save)"});
 }
 
 /* Whether all covers are where they were; 1 when one is lost that ends the run. */

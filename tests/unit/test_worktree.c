@@ -70,7 +70,7 @@ static const struct row rows[] = {
 	{"what may come later is noted", "f " DIR "/config.worktree\n", "", NULL,
 		HELD OPENED "note: not enforced: " DIR
 			    "/config.worktree does not exist and the command"
-			    " could make it, which is not watched (p: /filesystem/write/0)\n"},
+			    " could make it: a run watches the name (p: /filesystem/write/0)\n"},
 	{"objects elsewhere", "d /srv/main/.git/objects\n",
 		"l /srv/main/.git/objects -> ../../other\n", NULL,
 		HELD KEPT "write /srv/main/.git/logs\n"
@@ -80,7 +80,7 @@ static const struct row rows[] = {
 		"l /srv/wt/.git -> file\nf /srv/wt/file =gitdir: " DIR "\\n\n", NULL,
 		HELD NOT "the symbolic link /srv/wt/.git leads to it\n"
 			 "note: not enforced: on the way of /srv/wt/.git is a link that the command"
-			 " could replace (p: /filesystem/write/0)\n"},
+			 " could replace: a run watches it (p: /filesystem/write/0)\n"},
 	{"no such repository", DIR "\\n\n", "/srv/none/worktrees/x\\n\n", NULL,
 		HELD NOT "/srv/none/worktrees/x: No such file or directory\n"},
 	{"a file in place of its directory", DIR "\\n\n",
@@ -187,7 +187,7 @@ static const struct row rows[] = {
 		"deny /srv/main\n" HELD "read /srv/wt/l\n" NOT DIR
 		" is denied (p: /filesystem/deny/0)\n"
 		"note: not enforced: on the way of /srv/wt/l is a link that the command could "
-		"replace"
+		"replace: a run watches it"
 		" (p: /filesystem/read/0)\n"},
 	{"a .git that is denied", NULL, "",
 		"\"root\": \"read\", \"write\": [" WORKTREE "], \"deny\": [\"./.git\"]",
