@@ -38,7 +38,8 @@
 struct base {
 	const char *at; /* in the sandbox */
 	int fd;         /* its root directory, -1 when it cannot be opened */
-	int lock;       /* the same, locked for quarantine; -1 = not */
+	int watched;    /* 0, or why that is not watched */
+	int lock;       /* the same directory, locked for quarantine; -1 = not */
 };
 
 struct cover {
@@ -57,57 +58,12 @@ struct watch {
 	const char *unwatched;    /* a name that cannot be watched, the first of n_unwatched */
 	size_t n_unwatched;
 	int error; /* and why: an errno */
+	int lost;  /* 1: a cover is, and the run is to be ended */
 };
 
 /* Directories on the way */
 
-static struct base *base_of(struct watch *w, const char *at)
-{
-	for (size_t i = 0; i < w->n_bases; i++)
-		if (strcmp(w->bases[i].at, at) == 0)
-			return &w->bases[i];
-	return NULL;
-}
-
-static void open_base(struct watch *w, const char *at, int root, bool quarantine)
-{
-	struct flock lock = {.l_type = F_RDLCK, .l_start = LOCK_AT, .l_len = 1};
-	struct base *base = base_of(w, at);
-
-	if (!base) {
-		GROW(w->bases, w->n_bases, w->alloc_bases);
-		base = &w->bases[w->n_bases++];
-		*base = (struct base){at, -1, -1};
-		base->fd = open_exact(root, at[1] ? at + 1 : ".", O_PATH | O_DIRECTORY);
-	}
-	if (!quarantine || base->fd < 0 || base->lock >= 0)
-		return;
-	base->lock = openat(base->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (base->lock >= 0 && fcntl(base->lock, F_OFD_SETLK, &lock) < 0) {
-		close(base->lock);
-		base->lock = -1;
-	}
-}
-
-/* Where the way to a name ends. */
-struct end {
-	int dir;     /* the last directory that is there, -1 = none; to be closed */
-	char *entry; /* the next name, which is no directory to go on in; owned */
-	size_t rest; /* the bytes that follow it */
-	int error;   /* 0: the entry is there; else why it cannot be looked at, ENOENT mostly */
-	bool link;   /* it is a symbolic link */
-	int watched; /* 0, or why not every directory down to it is watched */
-};
-
-static void end_clear(struct end *end)
-{
-	if (end->dir >= 0)
-		close(end->dir);
-	free(end->entry);
-}
-
-#define CLEANUP_END __attribute__((cleanup(end_clear)))
-
+/* 0 or an errno. */
 static int watch_directory(const struct watch *w, int dir)
 {
 	char self[64];
@@ -118,22 +74,84 @@ static int watch_directory(const struct watch *w, int dir)
 	return inotify_add_watch(w->inotify, self, EVENTS) < 0 ? errno : 0;
 }
 
+static struct base *base_of(const struct watch *w, const char *at)
+{
+	for (size_t i = 0; i < w->n_bases; i++)
+		if (strcmp(w->bases[i].at, at) == 0)
+			return &w->bases[i];
+	return NULL;
+}
+
+static struct base *open_base(struct watch *w, const char *at, int root)
+{
+	struct base *base = base_of(w, at);
+
+	if (base)
+		return base;
+	GROW(w->bases, w->n_bases, w->alloc_bases);
+	base = &w->bases[w->n_bases++];
+	*base = (struct base){
+		at, open_exact(root, at[1] ? at + 1 : ".", O_PATH | O_DIRECTORY), 0, -1};
+	base->watched = base->fd < 0 ? -base->fd : watch_directory(w, base->fd);
+	return base;
+}
+
+static void lock_base(struct base *base)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_start = LOCK_AT, .l_len = 1};
+
+	if (base->fd < 0 || base->lock >= 0)
+		return;
+	base->lock = openat(base->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (base->lock >= 0 && fcntl(base->lock, F_OFD_SETLK, &lock) < 0) {
+		close(base->lock);
+		base->lock = -1;
+	}
+}
+
+/* Where the way to a name ends. */
+struct end {
+	int dir;     /* the last directory that is there */
+	bool own;    /* it is to be closed */
+	char *entry; /* the next name, which is no directory to go on in; owned */
+	size_t rest; /* the bytes that follow it */
+	int error; /* 0: the entry is there; else why it is not: ENOENT, ENOTDIR, or cannot be seen */
+	bool link;   /* it is a symbolic link */
+	int watched; /* 0, or why not every directory down to it is watched */
+};
+
+static void end_clear(struct end *end)
+{
+	if (end->own)
+		close(end->dir);
+	free(end->entry);
+}
+
+#define CLEANUP_END __attribute__((cleanup(end_clear)))
+
+/* Goes on in a directory. */
+static void enter(const struct watch *w, struct end *end, int dir)
+{
+	int error = watch_directory(w, dir);
+
+	if (end->own)
+		close(end->dir);
+	end->dir = dir;
+	end->own = true;
+	end->watched = end->watched ? end->watched : error;
+}
+
 /* Goes down to the name `below` in a bind, from directory to directory through no link. Each is
  * watched before it is looked into, so that nothing can be made there in between. */
 static struct end walk(const struct watch *w, const struct base *base, const char *below)
 {
-	struct end end = {.dir = fcntl(base->fd, F_DUPFD_CLOEXEC, 0), .error = EACCES};
+	struct end end = {.dir = base->fd, .watched = base->watched};
 
-	if (end.dir < 0) {
-		end.watched = EACCES;
-		return end;
-	}
 	for (;;) {
 		size_t len = strcspn(below, "/");
-		int error = watch_directory(w, end.dir), next;
 		struct stat st;
+		int dir;
 
-		end.watched = end.watched ? end.watched : error;
 		free(end.entry);
 		end.entry = xstrndup(below, len);
 		end.rest = strlen(below + len);
@@ -141,15 +159,14 @@ static struct end walk(const struct watch *w, const struct base *base, const cha
 		end.link = !end.error && S_ISLNK(st.st_mode);
 		if (end.error || end.link || !below[len])
 			return end;
-		next = openat(end.dir, end.entry, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (next < 0) {
-			/* A file stands in the way, or it has just been replaced, of which an event
-			 * tells. */
+		dir = openat(end.dir, end.entry, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (dir < 0) {
+			/* A file stands in the way, or what was there has just been replaced, of
+			 * which an event tells. */
 			end.error = errno == ELOOP ? ENOTDIR : errno;
 			return end;
 		}
-		close(end.dir);
-		end.dir = next;
+		enter(w, &end, dir);
 		below += len + 1;
 	}
 }
@@ -236,14 +253,13 @@ static void report_lost(const struct expected_mount *m, const struct cover *cove
 				"replace it while a command runs (editors do when they save)"});
 }
 
-/* Whether all covers are where they were; 1 when one is lost that ends the run. */
-static int check_covers(struct watch *w, struct run_result *result)
+/* Looks whether all covers are where they were. */
+static void check_covers(struct watch *w, struct run_result *result)
 {
 	CLEANUP_STRVEC struct strvec table = {0};
-	int ends = 0;
 
 	if (w->table < 0)
-		return 0;
+		return;
 	read_table(w, &table);
 	for (size_t i = 0; i < w->spec->n_mounts; i++) {
 		const struct expected_mount *m = &w->spec->mounts[i];
@@ -254,10 +270,8 @@ static int check_covers(struct watch *w, struct run_result *result)
 			continue;
 		cover->lost = true;
 		report_lost(m, cover, &table, result);
-		if (!m->lost_report)
-			ends = 1;
+		w->lost |= !m->lost_report;
 	}
-	return ends;
 }
 
 /* Names */
@@ -382,10 +396,10 @@ static void look_at_names(struct watch *w, bool last, struct run_result *result)
 /* The whole */
 
 /* Takes notice of a name, and of what is on its way. */
-static void begin(struct watch *w, const char *in, const char *at, const char *name)
+static void begin(struct watch *w, const struct base *base, const char *at, const char *name)
 {
-	const char *below = path_below(at, in);
-	CLEANUP_END struct end end = walk(w, base_of(w, in), below);
+	const char *below = path_below(at, base->at);
+	CLEANUP_END struct end end = walk(w, base, below);
 
 	if (end.watched && w->n_unwatched++ == 0) {
 		w->unwatched = name;
@@ -426,15 +440,16 @@ struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root)
 
 		if (!m->over)
 			continue;
-		open_base(w, m->over, root, false);
-		begin(w, m->over, m->dest, m->name);
+		begin(w, open_base(w, m->over, root), m->dest, m->name);
 		w->covers[i].line = find_line(&table, m->dest);
 	}
 	for (size_t i = 0; i < spec->n_names; i++) {
 		const struct watch_name *name = &spec->names[i];
+		struct base *base = open_base(w, name->in, root);
 
-		open_base(w, name->in, root, name->quarantine);
-		begin(w, name->in, name->at, name->path);
+		if (name->quarantine)
+			lock_base(base);
+		begin(w, base, name->at, name->path);
 	}
 	strvec_sort(&w->components);
 	return w;
@@ -476,7 +491,9 @@ int watch_step(struct watch *w, const struct pollfd fds[WATCH_FDS], struct run_r
 
 	if (names)
 		look_at_names(w, false, result);
-	return names || (w && fds[1].revents) ? check_covers(w, result) : 0;
+	if (names || (w && fds[1].revents))
+		check_covers(w, result);
+	return w ? w->lost : 0;
 }
 
 /* What could not be watched, and so may have come and gone. */
@@ -501,13 +518,17 @@ int watch_end(struct watch *w, struct run_result *result)
 
 	if (!w)
 		return 0;
+	if (w->inotify >= 0)
+		close(w->inotify);
+	w->inotify = -1;
 	/* Of runs that end together the last one has to see that it is. */
 	for (size_t i = 0; i < w->n_bases; i++)
 		if (w->bases[i].lock >= 0)
 			fcntl(w->bases[i].lock, F_OFD_SETLK, &unlock);
 	look_at_names(w, true, result);
 	note_unwatched(w, &result->notes);
-	return check_covers(w, result);
+	check_covers(w, result);
+	return w->lost;
 }
 
 void watch_close(struct watch *w)

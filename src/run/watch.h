@@ -59,8 +59,8 @@ struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root);
 /* What to wait for. */
 #define WATCH_FDS 2
 void watch_fds(const struct watch *watch, struct pollfd fds[WATCH_FDS]);
-/* Acts on what came. 1 when the run is to be ended, since a cover was lost; else 0. Adds to the
- * result's violations. */
+/* Acts on what came. 1 when a cover was lost, now or before, and the run is to be ended for it; else 0.
+ * Adds to the result's violations. */
 int watch_step(struct watch *watch, const struct pollfd fds[WATCH_FDS], struct run_result *result);
 /* The last look, when everything inside has ended: the same, and notes on what was not watched. */
 int watch_end(struct watch *watch, struct run_result *result);
