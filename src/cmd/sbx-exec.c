@@ -448,6 +448,7 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 {
 	const struct policy *policy = &e->prepared.policy;
 	struct run_limits limits;
+	CLEANUP_STRVEC struct strvec repositories = {0};
 	struct run_spec spec;
 
 	if (plan_and_open(e, phase, err) < 0)
@@ -477,7 +478,10 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		.wall_ms = policy->limits.wall_ms,
 		.limits = &e->limits,
 	};
+	if (find_repositories(&e->prepared, e->prepared.tree, &repositories, err) < 0)
+		return -1;
 	run_supervised(&spec, &e->result);
+	note_repositories(&e->prepared, &repositories, &e->result.notes);
 	if (e->result.outcome == OUTCOME_SETUP_FAILED && e->probe.kept) {
 		probe_forget(&e->request);
 		strvec_push(&e->result.notes,

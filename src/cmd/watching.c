@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Notes about new repositories; more are counted. */
+#define MAX_REPOSITORIES 20
+
 /* Mounts */
 
 /* What has to stand at a mount's place when all is mounted; false for what is no mount. */
@@ -166,4 +169,98 @@ void watching_clear(struct watch_spec *watch)
 	free(watch->mounts);
 	free(watch->names);
 	*watch = (struct watch_spec){0};
+}
+
+/* Repositories */
+
+/* What has to be in a directory that is a repository. */
+static bool is_bare(const struct tree *tree, const char *dir)
+{
+	static const char *const parts[] = {"objects", "refs"};
+	bool bare = strcmp(path_base(dir), ".git") != 0;
+
+	for (size_t i = 0; bare && i < sizeof(parts) / sizeof(*parts); i++) {
+		CLEANUP_FREE char *part = path_join(dir, parts[i]);
+		struct tree_stat st;
+
+		bare = tree_lstat(tree, part, &st) == 0 && st.kind == TREE_DIR;
+	}
+	return bare;
+}
+
+/* Rules for what shows a repository in each directory, or pattern of such, in whose .git a rule
+ * protects something. paths owns theirs. */
+static void repository_rules(const struct policy *policy, struct policy *out, struct strvec *paths)
+{
+	static const char *const marks[] = {"/.git", "/HEAD"};
+
+	*out = (struct policy){.rules = xcalloc(policy->n_rules * 2, sizeof(*out->rules))};
+	for (size_t i = 0; i < policy->n_rules; i++) {
+		const struct rule *rule = &policy->rules[i];
+		const char *end = rule->kind == RULE_PATH && rule->access == ACCESS_READ
+					  ? strstr(rule->path, "/.git/")
+					  : NULL;
+
+		for (size_t k = 0; end && k < sizeof(marks) / sizeof(*marks); k++) {
+			CLEANUP_FREE char *path =
+				xasprintf("%.*s%s", (int)(end - rule->path), rule->path, marks[k]);
+
+			if (strvec_has(paths, path))
+				continue;
+			strvec_push(paths, path);
+			out->rules[out->n_rules++] = (struct rule){.kind = RULE_PATH,
+				.access = ACCESS_READ,
+				.path = paths->v[paths->n - 1],
+				.pattern = rule->pattern,
+				.optional = true,
+				.origin = rule->origin};
+		}
+	}
+}
+
+int find_repositories(
+	const struct prepared *p, const struct tree *tree, struct strvec *found, struct err *err)
+{
+	CLEANUP_STRVEC struct strvec paths = {0}, ignored = {0};
+	struct policy policy;
+	struct rules rules;
+	int rc;
+
+	repository_rules(&p->policy, &policy, &paths);
+	rc = rules_make(&rules, &policy, tree, &ignored, err);
+	for (size_t i = 0; rc == 0 && i < rules.n; i++) {
+		const char *path = rules.v[i].path;
+		CLEANUP_FREE char *dir = path_parent(path);
+		bool bare = strcmp(path_base(path), "HEAD") == 0;
+		const struct op *op = shown_by(&p->plan, path);
+		struct tree_stat st;
+
+		if (op && op->kind == OP_BIND_WRITE && tree_lstat(tree, path, &st) == 0 &&
+			(!bare || is_bare(tree, dir)))
+			strvec_push(found, dir);
+	}
+	rules_clear(&rules);
+	free(policy.rules);
+	return rc;
+}
+
+void note_repositories(const struct prepared *p, const struct strvec *before, struct strvec *notes)
+{
+	CLEANUP_STRVEC struct strvec now = {0};
+	struct tree *tree = tree_live(p->identity.user);
+	struct err err;
+	size_t n = 0;
+
+	if (find_repositories(p, tree, &now, &err) < 0)
+		strvec_pushf(notes, "new repositories were not looked for: %s", err.message);
+	for (size_t i = 0; i < now.n; i++)
+		if (!strvec_has(before, now.v[i]) && ++n <= MAX_REPOSITORIES)
+			strvec_pushf(notes,
+				"the repository %s was made while the command ran: its hooks and "
+				"configuration are not protected, and git on the host runs what "
+				"they name; look at them first",
+				now.v[i]);
+	if (n > MAX_REPOSITORIES)
+		strvec_pushf(notes, "and %zu more repositories", n - MAX_REPOSITORIES);
+	tree_live_free(tree);
 }

@@ -1,5 +1,5 @@
 /*
- * What a run has to look at: its plan in the words of run/watch.h.
+ * What a run has to look at: its plan in the words of run/watch.h, and what may be new at its end.
  */
 #ifndef SBX_CMD_WATCHING_H
 #define SBX_CMD_WATCHING_H
@@ -11,5 +11,14 @@
  * before p. */
 void watching_make(struct watch_spec *out, const struct prepared *p);
 void watching_clear(struct watch_spec *watch);
+
+/* Appends the repositories of git, bare ones too, that are in writable places: in those directories in
+ * whose .git a rule of the policy's protects something. The tree is p's, or one of a later moment. 0,
+ * or -1 when there is too much to look through. */
+int find_repositories(
+	const struct prepared *p, const struct tree *tree, struct strvec *found, struct err *err);
+/* Says in notes which there are now besides those of before: their hooks and configuration are the
+ * command's, and the host's git would run what they name. */
+void note_repositories(const struct prepared *p, const struct strvec *before, struct strvec *notes);
 
 #endif
