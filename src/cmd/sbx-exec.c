@@ -301,6 +301,9 @@ static void say_limits(struct exec *e)
 		if (l->asked.values[i] || i == LIMIT_CORE)
 			run_enforce(
 				&e->result, limit_name((enum limit)i), value, l->by[i], l->by[i]);
+		if (l->why[i])
+			strvec_pushf(&e->result.notes, "limits.%s is not enforced: %s",
+				limit_name((enum limit)i), l->why[i]);
 	}
 }
 
