@@ -341,6 +341,8 @@ static void say_what_holds(struct exec *e)
 	if (!policy->nested_userns)
 		run_enforce(result, "nested_userns", "none", e->probe.disable_userns,
 			e->probe.disable_userns ? "user namespace limit" : NULL);
+	/* There is no filter yet. */
+	run_enforce(result, "seccomp", "default", false, NULL);
 	if (policy->limits.wall_ms) {
 		CLEANUP_FREE char *wall = xasprintf("%" PRIu64 "ms", policy->limits.wall_ms);
 
@@ -545,6 +547,8 @@ static int conclude(struct exec *e)
 		err_at(&err, "%s", v->rule);
 		print_err(tool, &err);
 	}
+	if (e->options.strict && e->result.n_violations)
+		e->result.exit_code = 125;
 	if (e->result.err.kind != ERR_NONE)
 		print_err(tool, &e->result.err);
 	if (e->options.summary)
