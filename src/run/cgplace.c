@@ -117,8 +117,7 @@ static bool find_in_mount(
 		return false;
 	unescape(fields[3]);
 	unescape(fields[4]);
-	/* Seen from a cgroup namespace, what lies outside begins with "/..". */
-	if (strncmp(fields[3], "/..", 3) == 0 || !path_within(own, fields[3]))
+	if (!path_within(own, fields[3]))
 		return false;
 	*place = (struct cgplace){
 		!controller, xstrdup(fields[4]), xstrdup(path_below(own, fields[3]))};
@@ -130,6 +129,7 @@ bool cgplace_find(
 {
 	const char *own = own_path(groups, controller);
 
+	/* Seen from a cgroup namespace, what lies outside begins with "/..". */
 	if (!own || strncmp(own, "/..", 3) == 0)
 		return false;
 	for (char *const *line = mounts; *line; line++)

@@ -495,6 +495,22 @@ static const char *version(const struct leaf *leaf, enum leaf_gift gift)
 	return !by ? "none" : strncmp(by, "cgroup v1", 9) == 0 ? "v1" : "v2";
 }
 
+/* Whether root may make v1 groups of a controller: the caller's own can be written to. */
+static bool can_v1(const char *controller)
+{
+	CLEANUP_STRVEC struct strvec groups = {0}, mounts = {0};
+	CLEANUP_CGPLACE struct cgplace place = {0};
+	CLEANUP_FREE char *path = NULL;
+
+	read_lines("/proc/self/cgroup", &groups);
+	read_lines("/proc/self/mountinfo", &mounts);
+	if (geteuid() != 0 ||
+		!cgplace_find(strvec_argv(&groups), strvec_argv(&mounts), controller, &place))
+		return false;
+	path = xasprintf("%s/%s/cgroup.procs", place.at, place.below);
+	return access(path, W_OK) == 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct leaf_limits asked = {.memory = MEMORY_LIMIT + 1,
@@ -517,6 +533,10 @@ int main(int argc, char **argv)
 		is_str(version(leaf, LEAF_TASKS), argv[1], "tasks");
 		is_str(version(leaf, LEAF_CPU), argv[2], "CPU time");
 	}
+	if (argc <= 2 && can_v1("memory"))
+		is_str(version(leaf, LEAF_MEMORY), "v1", "memory");
+	if (argc <= 2 && can_v1("pids"))
+		is_str(version(leaf, LEAF_TASKS), "v1", "tasks");
 	has[LEAF_MEMORY] ? memory(&asked) : skip(leaf_why(leaf, LEAF_MEMORY), "memory");
 	if (argc > 3 && strcmp(argv[3], "shared") == 0)
 		shared_memory(&asked);

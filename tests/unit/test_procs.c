@@ -297,7 +297,7 @@ static void reversed(int ready)
 		last_pid(4000);
 		parent = fork();
 		if (parent == 0) {
-			last_pid(500 + i);
+			last_pid(500 + SLEEPERS - i); /* the others are read between the two */
 			if (fork() == 0) {
 				shared[2]++;
 				for (;;)
