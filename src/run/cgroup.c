@@ -410,7 +410,7 @@ struct leaf *leaf_make(const struct leaf_limits *limits, struct strvec *notes)
 	leaf->own_memory = -1;
 	if (asks(limits) && library_init() != 0)
 		for (enum controller c = CG_MEMORY; c < CG_CONTROLLERS; c++)
-			leaf->why[c] = xstrdup("no cgroup file system is mounted");
+			leaf->why[c] = xstrdup("libcgroup finds no cgroup file system here");
 	else
 		make_groups(leaf, notes);
 	if (limits->memory && leaf->of[CG_MEMORY])

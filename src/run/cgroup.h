@@ -55,7 +55,7 @@ enum leaf_gift {
 	LEAF_TASKS,  /* the same for tasks */
 	LEAF_CPU,    /* CPU time of the whole tree is counted, that of ended processes included */
 	LEAF_OOM,    /* memory and kills for lack of it are counted, the run's own alone */
-	LEAF_KILL,   /* leaf_kill can reach everything, whatever it forks */
+	LEAF_KILL,   /* leaf_kill reaches what is in it, whosever child it has become */
 	LEAF_GIFTS
 };
 
