@@ -71,8 +71,8 @@ void limits_open(
 	struct limits *limits, const struct run_limits *asked, uid_t uid, struct strvec *notes);
 /* What makes a limit that nobody holds one that a cgroup does. */
 #define LIMITS_REMEDY                                                                              \
-	"run it as root, or in a cgroup of your own (systemd-run --user --scope -p Delegate=yes "  \
-	"sbx-exec ...), or set cgroup.manage in the policy"
+	"run it as root; or in a cgroup of your own (systemd-run --user --scope -p Delegate=yes "  \
+	"sbx-exec ...) with \"cgroup\": {\"manage\": true} in the policy"
 /* At the hold: sets what the kernel holds for the sandbox's first process. ERR_SETUP. */
 int limits_bind(struct limits *limits, pid_t init, struct err *err);
 /* A file system in memory that the command can fill, as O_PATH descriptor, which is taken over. */
