@@ -48,10 +48,14 @@ static bool by_rlimit(const struct limits *l, enum limit limit)
 static bool nproc_counts_the_run(void)
 {
 	struct utsname name;
-	unsigned major, minor;
+	unsigned long major, minor;
+	char *end;
 
-	return uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
-	       (major > 5 || (major == 5 && minor >= 14));
+	if (uname(&name) < 0)
+		return false;
+	major = strtoul(name.release, &end, 10);
+	minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+	return major > 5 || (major == 5 && minor >= 14);
 }
 
 /* Who holds a limit where no cgroup does; NULL with the reason in why. */

@@ -49,6 +49,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/open.h"
+#include "base/read.h"
 #include "run/launch.h"
 #include "run/stdio.h"
 #include "run/watch.h"
@@ -108,15 +109,10 @@ static int64_t now_ms(void)
 static pid_t child_of(pid_t parent)
 {
 	CLEANUP_FREE char *path = xasprintf("/proc/%d/task/%d/children", (int)parent, (int)parent);
-	FILE *file = fopen(path, "re");
-	int child = 0;
+	char text[64];
 
-	if (!file)
-		return 0;
-	if (fscanf(file, "%d", &child) != 1)
-		child = 0;
-	fclose(file);
-	return child;
+	return read_text(AT_FDCWD, path, text, sizeof(text)) > 0 ? (pid_t)strtol(text, NULL, 10)
+								 : 0;
 }
 
 /* The sandbox's pid 1, by the pid that it has here; 0 = none. */
@@ -467,8 +463,7 @@ static void judge(struct run *run)
 	result->duration_ms = now_ms() - run->start;
 	result->cpu_ms = end.cpu_ms;
 	result->max_rss_bytes = end.max_rss;
-	if (run->child.released && watch_end(run->watch, result) &&
-		run->cause == OUTCOME_COMPLETED)
+	if (run->child.released && watch_end(run->watch, result) && run->cause == OUTCOME_COMPLETED)
 		run->cause = OUTCOME_VIOLATION;
 	if (run->cause == OUTCOME_SETUP_FAILED) {
 		run_refuse(result, PHASE_SETUP, &run->err);
@@ -540,7 +535,8 @@ static int start(struct run *run, struct err *err)
 	if (access("/proc/thread-self/children", R_OK) < 0) {
 		err_set(err, ERR_SETUP, "/proc/thread-self/children cannot be read: %s",
 			strerror(errno));
-		return err_hint(err, "use a kernel with CONFIG_PROC_CHILDREN, as distributions' are");
+		return err_hint(
+			err, "use a kernel with CONFIG_PROC_CHILDREN, as distributions' are");
 	}
 	if (stdio_open(&run->io, spec->direct, err) < 0)
 		return -1;
