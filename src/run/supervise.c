@@ -94,7 +94,7 @@ struct run {
 	int64_t keyed_at;
 	int passed; /* the last signal that was passed on and can end the command */
 	pid_t init; /* the sandbox's pid 1, by its pid here; 0 = not known yet */
-	int64_t start, wall_at, kill_at; /* CLOCK_MONOTONIC, ms; NEVER */
+	int64_t start, wall_at, kill_at, watch_at; /* CLOCK_MONOTONIC, ms; NEVER */
 };
 
 static int64_t now_ms(void)
@@ -240,6 +240,7 @@ static int release(struct run *run, pid_t init, int root, struct err *err)
 			"see the processes around the sandbox, and make itself look not executed",
 			strerror(-attached));
 	launch_release(&run->child);
+	run->watch_at = run->watch ? now_ms() + WATCH_DELAY_MS : NEVER;
 	return attached < 0 ? 0 : hold_gate(init, &run->no_command, err);
 }
 
@@ -319,11 +320,21 @@ static void look(struct run *run, int64_t now)
 		kill_run(run, OUTCOME_MEMORY);
 }
 
+static void act_on_watch(struct run *run, bool lost)
+{
+	if (lost && !run->ending)
+		kill_run(run, OUTCOME_VIOLATION);
+}
+
 /* Acts on deadlines; the milliseconds until the next for poll. */
 static int check_time(struct run *run)
 {
 	int64_t now = now_ms(), next;
 
+	if (!run->ending && now >= run->watch_at) {
+		run->watch_at = NEVER;
+		act_on_watch(run, watch_start(run->watch, run->result));
+	}
 	if (!run->ending && now >= run->wall_at)
 		end_run(run, OUTCOME_TIMEOUT, SIGTERM);
 	if (!run->ending && run->child.released)
@@ -339,6 +350,8 @@ static int check_time(struct run *run)
 	next = run->kill_at;
 	if (!run->ending && run->wall_at < next)
 		next = run->wall_at;
+	if (!run->ending && run->watch_at < next)
+		next = run->watch_at;
 	if (!run->ending && run->child.released && run->spec->limits->next < next)
 		next = run->spec->limits->next;
 	if (next == NEVER)
@@ -379,8 +392,7 @@ static void loop(struct run *run)
 			fds[2].fd = -1;
 		if (fds[1].revents)
 			read_signals(run);
-		if (watch_step(run->watch, &fds[n], run->result) && !run->ending)
-			kill_run(run, OUTCOME_VIOLATION);
+		act_on_watch(run, watch_step(run->watch, &fds[n], run->result));
 		if (is_holding(run))
 			hold(run);
 	}
@@ -546,7 +558,7 @@ static int start(struct run *run, struct err *err)
 	run->wall_at = spec->wall_ms && spec->wall_ms < INT64_MAX / 2
 			       ? run->start + (int64_t)spec->wall_ms
 			       : NEVER;
-	run->kill_at = NEVER;
+	run->kill_at = run->watch_at = NEVER;
 	if (launch(&run->child, &launched, &run->result->notes, err) < 0)
 		return -1;
 	stdio_started(&run->io);

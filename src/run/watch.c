@@ -90,9 +90,8 @@ static struct base *open_base(struct watch *w, const char *at, int root)
 		return base;
 	GROW(w->bases, w->n_bases, w->alloc_bases);
 	base = &w->bases[w->n_bases++];
-	*base = (struct base){
-		at, open_exact(root, at[1] ? at + 1 : ".", O_PATH | O_DIRECTORY), 0, -1};
-	base->watched = base->fd < 0 ? -base->fd : watch_directory(w, base->fd);
+	*base = (struct base){.at = at, .lock = -1};
+	base->fd = open_exact(root, at[1] ? at + 1 : ".", O_PATH | O_DIRECTORY);
 	return base;
 }
 
@@ -395,11 +394,48 @@ static void look_at_names(struct watch *w, bool last, struct run_result *result)
 
 /* The whole */
 
-/* Takes notice of a name, and of what is on its way. */
-static void begin(struct watch *w, const struct base *base, const char *at, const char *name)
+struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root)
 {
-	const char *below = path_below(at, base->at);
-	CLEANUP_END struct end end = walk(w, base, below);
+	CLEANUP_STRVEC struct strvec table = {0};
+	CLEANUP_FREE char *path = xasprintf("/proc/%d/mountinfo", (int)init);
+	struct watch *w;
+	bool any = spec->n_names > 0;
+
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		any = any || spec->mounts[i].over;
+	if (!any)
+		return NULL;
+	w = xcalloc(1, sizeof(*w));
+	*w = (struct watch){.spec = spec, .inotify = -1};
+	w->table = open(path, O_RDONLY | O_CLOEXEC);
+	w->covers = xcalloc(spec->n_mounts + 1, sizeof(*w->covers));
+	w->moves = xcalloc(spec->n_names + 1, sizeof(*w->moves));
+	read_table(w, &table);
+
+	CLEANUP_USER const struct user *as = user_enter(spec->user);
+
+	for (size_t i = 0; i < spec->n_mounts; i++) {
+		const struct expected_mount *m = &spec->mounts[i];
+
+		if (!m->over)
+			continue;
+		open_base(w, m->over, root);
+		w->covers[i].line = find_line(&table, m->dest);
+	}
+	for (size_t i = 0; i < spec->n_names; i++) {
+		struct base *base = open_base(w, spec->names[i].in, root);
+
+		if (spec->names[i].quarantine)
+			lock_base(base);
+	}
+	return w;
+}
+
+/* Takes notice of a name, and of what is on its way. */
+static void begin(struct watch *w, const char *in, const char *at, const char *name)
+{
+	const char *below = path_below(at, in);
+	CLEANUP_END struct end end = walk(w, base_of(w, in), below);
 
 	if (end.watched && w->n_unwatched++ == 0) {
 		w->unwatched = name;
@@ -415,44 +451,33 @@ static void begin(struct watch *w, const struct base *base, const char *at, cons
 	}
 }
 
-struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root)
+static void begin_all(struct watch *w)
 {
-	CLEANUP_STRVEC struct strvec table = {0};
-	CLEANUP_FREE char *path = xasprintf("/proc/%d/mountinfo", (int)init);
-	struct watch *w;
-	bool any = spec->n_names > 0;
-
-	for (size_t i = 0; i < spec->n_mounts; i++)
-		any = any || spec->mounts[i].over;
-	if (!any)
-		return NULL;
-	w = xcalloc(1, sizeof(*w));
-	*w = (struct watch){.spec = spec, .inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
-	w->table = open(path, O_RDONLY | O_CLOEXEC);
-	w->covers = xcalloc(spec->n_mounts + 1, sizeof(*w->covers));
-	w->moves = xcalloc(spec->n_names + 1, sizeof(*w->moves));
-	read_table(w, &table);
-
+	const struct watch_spec *spec = w->spec;
 	CLEANUP_USER const struct user *as = user_enter(spec->user);
 
-	for (size_t i = 0; i < spec->n_mounts; i++) {
-		const struct expected_mount *m = &spec->mounts[i];
+	for (size_t i = 0; i < w->n_bases; i++) {
+		struct base *base = &w->bases[i];
 
-		if (!m->over)
-			continue;
-		begin(w, open_base(w, m->over, root), m->dest, m->name);
-		w->covers[i].line = find_line(&table, m->dest);
+		base->watched = base->fd < 0 ? -base->fd : watch_directory(w, base->fd);
 	}
-	for (size_t i = 0; i < spec->n_names; i++) {
-		const struct watch_name *name = &spec->names[i];
-		struct base *base = open_base(w, name->in, root);
-
-		if (name->quarantine)
-			lock_base(base);
-		begin(w, base, name->at, name->path);
-	}
+	for (size_t i = 0; i < spec->n_mounts; i++)
+		if (spec->mounts[i].over)
+			begin(w, spec->mounts[i].over, spec->mounts[i].dest, spec->mounts[i].name);
+	for (size_t i = 0; i < spec->n_names; i++)
+		begin(w, spec->names[i].in, spec->names[i].at, spec->names[i].path);
 	strvec_sort(&w->components);
-	return w;
+}
+
+int watch_start(struct watch *w, struct run_result *result)
+{
+	if (!w)
+		return 0;
+	w->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	begin_all(w);
+	look_at_names(w, false, result);
+	check_covers(w, result);
+	return w->lost;
 }
 
 void watch_fds(const struct watch *w, struct pollfd fds[WATCH_FDS])

@@ -15,9 +15,14 @@
  * Runs that would do so hold a lock on the root of the bind (an open file description lock on one byte
  * far out, which disturbs nobody else's locks), and one moves only when no other holds it.
  *
+ * The kernel takes ten milliseconds and more to close an instance of inotify, half of what a whole run
+ * takes. Therefore it is not used in a run's first tenth of a second: in that, mounts that are taken
+ * away are seen at once, and all else when it is over or the run is, whichever comes first.
+ *
  * All this is detection: what could be read, or be executed, until it was noticed, could be. What
  * cannot be watched (limits of inotify, directories that the user may not read) is said in the notes.
- * Directories are opened in the sandbox's own view, before the command is let go, and through no link.
+ * Binds are opened in the sandbox's own view before the command is let go, and what is below them is
+ * come by through no link.
  */
 #ifndef SBX_RUN_WATCH_H
 #define SBX_RUN_WATCH_H
@@ -56,6 +61,10 @@ struct watch;
 /* Begins. init is the sandbox's pid 1, root its root directory (hold_root). NULL when there is
  * nothing to watch. Mounts are to be verified afterwards: those that are not there now count as lost. */
 struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root);
+/* So much later than the command is let go, in milliseconds, watch_start is to be called. */
+#define WATCH_DELAY_MS 100
+/* Begins to watch by inotify, and takes a first look; as watch_step. */
+int watch_start(struct watch *watch, struct run_result *result);
 /* What to wait for. */
 #define WATCH_FDS 2
 void watch_fds(const struct watch *watch, struct pollfd fds[WATCH_FDS]);
@@ -64,7 +73,7 @@ void watch_fds(const struct watch *watch, struct pollfd fds[WATCH_FDS]);
 int watch_step(struct watch *watch, const struct pollfd fds[WATCH_FDS], struct run_result *result);
 /* The last look, when everything inside has ended: the same, and notes on what was not watched. */
 int watch_end(struct watch *watch, struct run_result *result);
-/* NULL is allowed, here and above. */
+/* NULL is allowed, here and in all above. */
 void watch_close(struct watch *watch);
 
 #endif

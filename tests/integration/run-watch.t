@@ -174,7 +174,7 @@ sub by_host {
 	mkdir "$who->{home}/shown";
 	chown $who->{uid}, $who->{gid}, "$who->{home}/shown" if !$>;
 	my $policy = put($who, "$who->{home}/policy.json", qq({"sbx": 1, "extends": ["default"], "filesystem": {
-		"write": ["./"], "deny": [{"path": "~/shown/secret", "missing": "quarantine"}], "read": ["~/shown/other"]}}) =~ s/, "read".*?\]//r);
+		"write": ["./"], "deny": [{"path": "~/shown/secret", "missing": "quarantine"}]}}));
 	my ($run, $report) = while_running($who, ['-p', $policy], sub { put($who, "$who->{home}/shown/secret", "x\n") });
 	like(violations($report), qr{appeared \S*/shown/secret}, "$who->{name}: a denied name that the host makes is reported");
 	ok(-e "$who->{home}/shown/secret", "$who->{name}: and left where the command cannot have made it");
@@ -295,9 +295,10 @@ sub race {
 
 # Limits and costs
 
-# Its inotify descriptors.
+# Its inotify descriptors, when it has had time to open one.
 sub instances {
 	my ($run) = @_;
+	sleep 0.5;
 	return scalar grep { (readlink // '') =~ /inotify/ } glob "/proc/$run->{pid}/fd/*";
 }
 
@@ -330,7 +331,7 @@ sub exhausted {
 	SKIP: {
 		skip 'the number of inotify_init1 on this machine is not known', 4 if readline($ready) ne "up\n";
 		my @options = policy($who, '"deny": ["./conf/key"], "read": [{"path": "./late", "missing": "quarantine"}]');
-		my ($run, $report) = while_running($who, \@options, sub { }, 'echo x >late; echo up; read x; exit 0');
+		my ($run, $report) = while_running($who, \@options, sub { sleep 0.5 }, 'echo x >late; echo up; read x; exit 0');
 		is("$run->{code} " . violations($report), '0 appeared late', "$who->{name}: names are looked at in the end");
 		like(join("\n", @{$report->{notes}}), qr/^not watched while the command ran.*max_user_instances/m, "$who->{name}: and a note says why not before");
 		($run, $report) = while_running($who, \@options, sub { on_host($who, 'mv conf/new conf/key') });
