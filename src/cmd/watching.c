@@ -129,7 +129,8 @@ static void find_names(struct watch_spec *out, size_t *alloc, const struct plan 
 	struct target t;
 	const struct op *op;
 
-	if (rule->kind != RULE_PATH || rule->access == ACCESS_WRITE || rule->socket)
+	if (rule->kind != RULE_PATH || rule->access == ACCESS_WRITE || rule->socket ||
+		rule->connect)
 		return;
 	resolve(tree, rule->path, &t);
 	for (size_t i = 0; i < t.n_hops; i++) {

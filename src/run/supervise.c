@@ -223,8 +223,9 @@ static int release(struct run *run, pid_t init, int root, struct err *err)
 		return -1;
 	add_memory_mounts(run, root);
 	if (root == -EACCES || root == -EPERM)
-		strvec_push(notes, "the sandbox's mounts could not be compared with the plan from "
-				   "outside, and are not watched");
+		strvec_push(notes,
+			"the sandbox's mounts could not be compared with the plan from "
+			"outside; neither they nor names that are not there are watched");
 	attached = hold_attach(init);
 	if (attached < 0 && attached != -ESRCH && run->spec->uid == 0) {
 		err_set(err, ERR_SETUP, "the command's start cannot be watched (ptrace): %s",

@@ -137,6 +137,41 @@ static void test_oom(void)
 	ok(!json_bool(json_get(oom, "retryable")), "retryable");
 	is_str(text_of(oom, "advice"), "wait", "advice");
 	ok(json_type(json_get(doc, "cpu_ms")) == JSON_NUMBER, "no time is a number");
+static void test_violations(void)
+{
+	struct run_result result = {.phase = PHASE_RUN, .outcome = OUTCOME_VIOLATION};
+	struct violation v = {"lost", "/p/\033[2J\xff", "policy: /x", "it is gone", "look"};
+	CLEANUP_JSON json *doc = NULL;
+	const json *all, *one;
+	size_t n = 0;
+
+	run_violation(&result, &v);
+	run_violation(&result, &v);
+	is_int((long long)result.n_violations, 1, "a violation is told once");
+	v.message = "it is gone again";
+	run_violation(&result, &v);
+	for (int i = 0; i < 2 * VIOLATIONS_MAX; i++) {
+		CLEANUP_FREE char *path = xasprintf("/p/%d", i);
+
+		v.path = path;
+		run_violation(&result, &v);
+	}
+	doc = read_report(&result);
+	all = json_get(doc, "violations");
+	one = json_first(all);
+	is_str(text_of(doc, "outcome"), "violation", "outcome");
+	is_str(text_of(one, "kind"), "lost", "kind");
+	is_str(text_of(one, "path"), "/p/\033[2J\xef\xbf\xbd", "any bytes are a path");
+	is_str(text_of(one, "rule"), "policy: /x", "rule");
+	is_str(text_of(one, "message"), "it is gone", "message");
+	is_str(text_of(one, "hint"), "look", "hint");
+	is_str(text_of(json_next(one), "message"), "it is gone again",
+		"another message is another");
+	for (; one; one = json_next(one))
+		n++;
+	is_int((long long)n, VIOLATIONS_MAX, "no more than the first are told");
+	is_str(json_string(json_first(json_get(doc, "notes"))),
+		"102 more violations are not listed", "the rest is counted");
 	run_result_clear(&result);
 }
 
@@ -268,6 +303,7 @@ int main(void)
 	test_streams();
 	test_oom();
 	test_summary();
+	test_violations();
 	test_exit_codes();
 	test_places();
 	return done_testing();
