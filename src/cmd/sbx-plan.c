@@ -100,7 +100,7 @@ static void add_fate(json *answers, const struct rule_fate *f)
 	json_add_string(object, "fate", fate_name(f->fate));
 	json_add_string(object, "strength", strength_name(f->strength));
 	if (f->strength == STRENGTH_WATCHED)
-		json_add_bool(object, "watched", false);
+		json_add_bool(object, "watched", f->watched);
 	json_add_string(object, "place", f->place);
 	if (f->fate == FATE_MISSING)
 		json_add_bool(object, "can_be_made", f->open);
@@ -240,9 +240,9 @@ static void print_line(const char *label, const char *text)
 	putchar('\n');
 }
 
-static const char *strength_text(enum strength strength)
+static const char *strength_text(enum strength strength, bool watched)
 {
-	return strength == STRENGTH_WATCHED ? "watched: no" : strength_name(strength);
+	return strength == STRENGTH_WATCHED && !watched ? "watched: no" : strength_name(strength);
 }
 
 static void print_explanation(const char *path, const struct explanation *x)
@@ -271,7 +271,7 @@ static void print_explanation(const char *path, const struct explanation *x)
 		print_line("why", x->rule->why);
 	if (op)
 		print_line("op", op);
-	print_line("strength", strength_text(x->strength));
+	print_line("strength", strength_text(x->strength, x->watched));
 	for (size_t i = 0; i < x->because.n; i++)
 		print_line(i ? "" : "because", x->because.v[i]);
 }
@@ -388,7 +388,7 @@ static void answer_rules(const struct explainer *e, json *answers)
 			add_fate(answers, f);
 			continue;
 		}
-		printf("%-11s%-13s", fate_name(f->fate), strength_text(f->strength));
+		printf("%-11s%-13s", fate_name(f->fate), strength_text(f->strength, f->watched));
 		print_escaped(stdout, rule);
 		fputs(" (", stdout);
 		print_escaped(stdout, origin);

@@ -329,6 +329,8 @@ void explainer_init(struct explainer *e, const struct plan *plan, const struct t
 		e->rules[i].rule = &plan->rules.v[i];
 		find_place(e, &e->rules[i], &t);
 		judge_rule(e, &e->rules[i], &t);
+		e->rules[i].watched = e->rules[i].strength == STRENGTH_WATCHED &&
+				      (!nested_userns || e->rules[i].fate == FATE_MISSING);
 		target_clear(&t);
 	}
 }
@@ -567,6 +569,7 @@ static void because_absent(const struct explainer *e, struct explanation *x, int
 	for (size_t i = 0; i < e->plan->rules.n; i++)
 		if (e->rules[i].rule == x->rule && e->rules[i].fate == FATE_MISSING) {
 			x->strength = e->rules[i].strength;
+			x->watched = e->rules[i].watched;
 			if (e->rules[i].open)
 				because(x, "So the rule is not enforced; a run watches the"
 					   " name.");
@@ -611,6 +614,7 @@ void explain_path(const struct explainer *e, const char *path, struct explanatio
 			    ? out->op->why
 			    : explain_rule(e, out->real);
 	out->strength = strength_at(e, out->real);
+	out->watched = out->strength == STRENGTH_WATCHED && !e->nested_userns;
 	if (process) {
 		out->found = FOUND_UNKNOWN;
 		because(out, "It belongs to a process: what is there depends on what runs inside.");

@@ -34,7 +34,7 @@ enum strength {
 	STRENGTH_NONE,     /* a grant of what is not there: nothing to hold */
 	STRENGTH_SCAFFOLD, /* the name lies in a directory of our own: nothing strips it */
 	STRENGTH_COVER,    /* a mount over a name of the host: a rename there can carry it away */
-	STRENGTH_WATCHED,  /* no mount holds it: a run watches the name */
+	STRENGTH_WATCHED,  /* no mount holds it */
 };
 
 enum fate {
@@ -63,6 +63,7 @@ struct rule_fate {
 	const struct rule *rule;
 	enum fate fate;
 	enum strength strength;
+	bool watched;          /* WATCHED: a run does; not where the command can take covers off */
 	const struct rule *by; /* SHADOWED: the rule that decides; else NULL */
 	bool open;             /* MISSING: the command could make the name that it protects */
 	char *place;           /* where it stands in the view, without links */
@@ -97,6 +98,7 @@ struct explanation {
 	const struct rule *rule; /* decides here; never NULL */
 	const struct op *op;     /* shows or covers it, borrowed; NULL: bwrap's own root */
 	enum strength strength;
+	bool watched; /* as of a fate */
 	int create; /* ABSENT: 0 = the command could make it, else the -errno it gets */
 	char *pin;  /* the directory across whose edge rename and link give EXDEV, or NULL */
 	struct strvec because; /* the reasons, a sentence each */

@@ -137,6 +137,8 @@ static void test_oom(void)
 	ok(!json_bool(json_get(oom, "retryable")), "retryable");
 	is_str(text_of(oom, "advice"), "wait", "advice");
 	ok(json_type(json_get(doc, "cpu_ms")) == JSON_NUMBER, "no time is a number");
+}
+
 static void test_violations(void)
 {
 	struct run_result result = {.phase = PHASE_RUN, .outcome = OUTCOME_VIOLATION};
