@@ -43,17 +43,24 @@ struct base {
 };
 
 struct cover {
-	char *line; /* of the table ("ID AT") as it has to stay; NULL: it was not there */
+	size_t base;
+	char *line; /* of the table ("ID AT") as it has to stay; NULL: it is not to be found there */
 	bool lost;
+};
+
+struct name {
+	size_t base;
+	unsigned moves; /* how often it was moved aside */
 };
 
 struct watch {
 	const struct watch_spec *spec;
 	int inotify, table;
+	int refused; /* why there is no inotify: an errno */
 	struct base *bases;
 	size_t n_bases, alloc_bases;
 	struct cover *covers;     /* one for each of the mounts; unused without `over` */
-	unsigned *moves;          /* one for each of the names */
+	struct name *names;       /* one for each of the names */
 	struct strvec components; /* of all that is watched, sorted */
 	const char *unwatched;    /* a name that cannot be watched, the first of n_unwatched */
 	size_t n_unwatched;
@@ -69,30 +76,24 @@ static int watch_directory(const struct watch *w, int dir)
 	char self[64];
 
 	if (w->inotify < 0)
-		return EMFILE;
+		return w->refused;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", dir);
 	return inotify_add_watch(w->inotify, self, EVENTS) < 0 ? errno : 0;
 }
 
-static struct base *base_of(const struct watch *w, const char *at)
+/* The index of a bind, which is opened if it is not yet. */
+static size_t open_base(struct watch *w, const char *at, int root)
 {
+	struct base *base;
+
 	for (size_t i = 0; i < w->n_bases; i++)
 		if (strcmp(w->bases[i].at, at) == 0)
-			return &w->bases[i];
-	return NULL;
-}
-
-static struct base *open_base(struct watch *w, const char *at, int root)
-{
-	struct base *base = base_of(w, at);
-
-	if (base)
-		return base;
+			return i;
 	GROW(w->bases, w->n_bases, w->alloc_bases);
-	base = &w->bases[w->n_bases++];
+	base = &w->bases[w->n_bases];
 	*base = (struct base){.at = at, .lock = -1};
 	base->fd = open_exact(root, at[1] ? at + 1 : ".", O_PATH | O_DIRECTORY);
-	return base;
+	return w->n_bases++;
 }
 
 static void lock_base(struct base *base)
@@ -184,7 +185,7 @@ static void add_line(struct strvec *lines, const char *line)
 			(int)strcspn(at, " "), at);
 }
 
-/* The table as it is now, sorted; nothing when it cannot be read. */
+/* The table as it is now; nothing when it cannot be read. */
 static void read_table(const struct watch *w, struct strvec *lines)
 {
 	size_t size = 0, alloc = 1 << 16;
@@ -201,7 +202,6 @@ static void read_table(const struct watch *w, struct strvec *lines)
 	text[size] = '\0';
 	for (char *next = text, *line; (line = strsep(&next, "\n"));)
 		add_line(lines, line);
-	strvec_sort(lines);
 }
 
 /* A path as the table spells it. */
@@ -217,15 +217,14 @@ static char *spelled(const char *path)
 	return out;
 }
 
-/* The line of the mount that is seen at a path: the youngest. */
+/* The line of the mount that is seen at a path: the last one. */
 static char *find_line(const struct strvec *table, const char *path)
 {
 	CLEANUP_FREE char *at = spelled(path);
 	const char *found = NULL;
 
 	for (size_t i = 0; i < table->n; i++)
-		if (strcmp(strchr(table->v[i], ' ') + 1, at) == 0 &&
-			(!found || strtol(table->v[i], NULL, 10) > strtol(found, NULL, 10)))
+		if (strcmp(strchr(table->v[i], ' ') + 1, at) == 0)
 			found = table->v[i];
 	return found ? xstrdup(found) : NULL;
 }
@@ -233,10 +232,10 @@ static char *find_line(const struct strvec *table, const char *path)
 static void report_lost(const struct expected_mount *m, const struct cover *cover,
 	const struct strvec *table, struct run_result *result)
 {
-	size_t id = cover->line ? strcspn(cover->line, " ") + 1 : 0;
+	size_t id = strcspn(cover->line, " ") + 1;
 	CLEANUP_FREE char *message = NULL;
 
-	for (size_t i = 0; id && i < table->n && !message; i++)
+	for (size_t i = 0; i < table->n && !message; i++)
 		if (strncmp(table->v[i], cover->line, id) == 0)
 			message =
 				xasprintf("%s was renamed on the host: what protects it stands at "
@@ -257,15 +256,13 @@ static void check_covers(struct watch *w, struct run_result *result)
 {
 	CLEANUP_STRVEC struct strvec table = {0};
 
-	if (w->table < 0)
-		return;
 	read_table(w, &table);
+	strvec_sort(&table);
 	for (size_t i = 0; i < w->spec->n_mounts; i++) {
 		const struct expected_mount *m = &w->spec->mounts[i];
 		struct cover *cover = &w->covers[i];
 
-		if (!m->over || cover->lost ||
-			(cover->line && strvec_has_sorted(&table, cover->line)))
+		if (!cover->line || cover->lost || strvec_has_sorted(&table, cover->line))
 			continue;
 		cover->lost = true;
 		report_lost(m, cover, &table, result);
@@ -274,6 +271,8 @@ static void check_covers(struct watch *w, struct run_result *result)
 }
 
 /* Names */
+
+static const char look_hint[] = "look at it before anything uses it";
 
 /* Whether another run that moves aside works in a bind; also when that cannot be known. */
 static bool is_shared(const struct base *base)
@@ -324,8 +323,6 @@ static void report_name(const struct watch_name *name, const char *path, const c
 				      name->rule, message, hint});
 }
 
-static const char look_hint[] = "look at it before anything uses it";
-
 /* Moves what appeared aside; what cannot be moved is reported at the last look. */
 static void quarantine(struct watch *w, size_t i, const struct base *base, const struct end *end,
 	const char *path, bool last, struct run_result *result)
@@ -333,7 +330,7 @@ static void quarantine(struct watch *w, size_t i, const struct base *base, const
 	const struct watch_name *name = &w->spec->names[i];
 	CLEANUP_FREE char *to = NULL, *what = NULL;
 
-	if (!last && w->moves[i] == MOVES)
+	if (!last && w->names[i].moves == MOVES)
 		return;
 	if (is_shared(base)) {
 		what = xstrdup(base->lock < 0
@@ -354,7 +351,7 @@ static void quarantine(struct watch *w, size_t i, const struct base *base, const
 		CLEANUP_FREE char *hint = xasprintf(
 			"look at it; if it is wanted, put it back: mv -nT -- %s %s", from, back);
 
-		w->moves[i]++;
+		w->names[i].moves++;
 		what = xasprintf(", and is now %s", moved);
 		report_name(name, path, what, hint, result);
 	} else if (last) {
@@ -365,7 +362,7 @@ static void quarantine(struct watch *w, size_t i, const struct base *base, const
 static void look_at_name(struct watch *w, size_t i, bool last, struct run_result *result)
 {
 	const struct watch_name *name = &w->spec->names[i];
-	const struct base *base = base_of(w, name->in);
+	const struct base *base = &w->bases[w->names[i].base];
 	CLEANUP_END struct end end = walk(w, base, path_below(name->at, name->in));
 	CLEANUP_FREE char *path = xstrndup(name->path, strlen(name->path) - end.rest);
 
@@ -409,7 +406,7 @@ struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root)
 	*w = (struct watch){.spec = spec, .inotify = -1};
 	w->table = open(path, O_RDONLY | O_CLOEXEC);
 	w->covers = xcalloc(spec->n_mounts + 1, sizeof(*w->covers));
-	w->moves = xcalloc(spec->n_names + 1, sizeof(*w->moves));
+	w->names = xcalloc(spec->n_names + 1, sizeof(*w->names));
 	read_table(w, &table);
 
 	CLEANUP_USER const struct user *as = user_enter(spec->user);
@@ -419,23 +416,22 @@ struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root)
 
 		if (!m->over)
 			continue;
-		open_base(w, m->over, root);
+		w->covers[i].base = open_base(w, m->over, root);
 		w->covers[i].line = find_line(&table, m->dest);
 	}
 	for (size_t i = 0; i < spec->n_names; i++) {
-		struct base *base = open_base(w, spec->names[i].in, root);
-
+		w->names[i].base = open_base(w, spec->names[i].in, root);
 		if (spec->names[i].quarantine)
-			lock_base(base);
+			lock_base(&w->bases[w->names[i].base]);
 	}
 	return w;
 }
 
 /* Takes notice of a name, and of what is on its way. */
-static void begin(struct watch *w, const char *in, const char *at, const char *name)
+static void begin(struct watch *w, size_t base, const char *at, const char *name)
 {
-	const char *below = path_below(at, in);
-	CLEANUP_END struct end end = walk(w, base_of(w, in), below);
+	const char *below = path_below(at, w->bases[base].at);
+	CLEANUP_END struct end end = walk(w, &w->bases[base], below);
 
 	if (end.watched && w->n_unwatched++ == 0) {
 		w->unwatched = name;
@@ -443,10 +439,8 @@ static void begin(struct watch *w, const char *in, const char *at, const char *n
 	}
 	while (*below) {
 		size_t len = strcspn(below, "/");
-		CLEANUP_FREE char *component = xstrndup(below, len);
 
-		if (!strvec_has(&w->components, component))
-			strvec_push(&w->components, component);
+		strvec_take(&w->components, xstrndup(below, len));
 		below += len + (below[len] == '/');
 	}
 }
@@ -463,9 +457,9 @@ static void begin_all(struct watch *w)
 	}
 	for (size_t i = 0; i < spec->n_mounts; i++)
 		if (spec->mounts[i].over)
-			begin(w, spec->mounts[i].over, spec->mounts[i].dest, spec->mounts[i].name);
+			begin(w, w->covers[i].base, spec->mounts[i].dest, spec->mounts[i].name);
 	for (size_t i = 0; i < spec->n_names; i++)
-		begin(w, spec->names[i].in, spec->names[i].at, spec->names[i].path);
+		begin(w, w->names[i].base, spec->names[i].at, spec->names[i].path);
 	strvec_sort(&w->components);
 }
 
@@ -474,6 +468,7 @@ int watch_start(struct watch *w, struct run_result *result)
 	if (!w)
 		return 0;
 	w->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	w->refused = errno;
 	begin_all(w);
 	look_at_names(w, false, result);
 	check_covers(w, result);
@@ -525,6 +520,7 @@ int watch_step(struct watch *w, const struct pollfd fds[WATCH_FDS], struct run_r
 static void note_unwatched(const struct watch *w, struct strvec *notes)
 {
 	bool limit = w->error == ENOSPC || w->error == EMFILE;
+	size_t unseen = 0;
 
 	if (w->n_unwatched)
 		strvec_pushf(notes,
@@ -532,9 +528,14 @@ static void note_unwatched(const struct watch *w, struct strvec *notes)
 			"%s%s (%s%s)",
 			w->unwatched, w->n_unwatched > 1 ? " and others" : "", strerror(w->error),
 			limit ? ": see fs.inotify.max_user_watches and max_user_instances" : "");
-	if (w->table < 0)
-		strvec_push(notes, "covers that the host takes away are not noticed: the sandbox's "
-				   "mount table cannot be read");
+	for (size_t i = 0; i < w->spec->n_mounts; i++)
+		if (w->spec->mounts[i].over && !w->covers[i].line)
+			unseen++;
+	if (unseen)
+		strvec_pushf(notes,
+			"if the host takes them away is not noticed: %zu mounts that the sandbox's "
+			"mount table does not show",
+			unseen);
 }
 
 int watch_end(struct watch *w, struct run_result *result)
@@ -574,7 +575,7 @@ void watch_close(struct watch *w)
 		close(w->table);
 	free(w->bases);
 	free(w->covers);
-	free(w->moves);
+	free(w->names);
 	strvec_clear(&w->components);
 	free(w);
 }

@@ -59,7 +59,8 @@ struct watch_spec {
 struct watch;
 
 /* Begins. init is the sandbox's pid 1, root its root directory (hold_root). NULL when there is
- * nothing to watch. Mounts are to be verified afterwards: those that are not there now count as lost. */
+ * nothing to watch. Mounts are to be verified afterwards (hold_verify), so that none is missed in
+ * between. */
 struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root);
 /* So much later than the command is let go, in milliseconds, watch_start is to be called. */
 #define WATCH_DELAY_MS 100

@@ -293,6 +293,19 @@ sub race {
 	is($status->(), $before, "$who->{name}: git says the same as before");
 }
 
+# Repositories that were not there are named in the notes, as deep as the policy protects others.
+sub repositories {
+	my ($who) = @_;
+	my $dir = project($who);
+	on_host($who, 'git init -q; git init -q old; mkdir -p deep/er objects');
+	my ($got, $report) = reported($who, ['-p', 'workspace', '--', 'sh', '-ec', 'git init -q new; git init -q --bare bare; echo "gitdir: /x" >deep/.git
+		git init -q deep/er; mkdir -p files/objects files/refs deep/er/too; git init -q deep/er/too; touch files/HEAD objects/HEAD; echo x >old/README']);
+	is_deeply([sort map { m{^the repository \S*/project/(\S+) was made} } @{$report->{notes}}], [qw(bare deep deep/er files new)],
+		"$who->{name}: new repositories are noted");
+	($got, $report) = reported($who, ['-p', 'default', '--write', './', '--', 'git', 'init', '-q', 'newer']);
+	is(scalar(grep { /^the repository/ } @{$report->{notes}}), 0, "$who->{name}: a policy that protects none looks for none");
+}
+
 # Limits and costs
 
 # Its inotify descriptors, when it has had time to open one.
@@ -354,7 +367,8 @@ for my $who (@who) {
 	together($who);
 	costs($who);
 	SKIP: {
-		skip 'git is not installed', 7 if !$git;
+		skip 'git is not installed', 9 if !$git;
+		repositories($who);
 		ordinary($who);
 		race($who, $full || !$who->{uid} ? 200 : 40);
 	}
