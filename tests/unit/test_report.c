@@ -137,6 +137,7 @@ static void test_oom(void)
 	ok(!json_bool(json_get(oom, "retryable")), "retryable");
 	is_str(text_of(oom, "advice"), "wait", "advice");
 	ok(json_type(json_get(doc, "cpu_ms")) == JSON_NUMBER, "no time is a number");
+	run_result_clear(&result);
 }
 
 static void test_violations(void)
