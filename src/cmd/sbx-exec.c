@@ -39,7 +39,7 @@ static const char tool[] = "sbx-exec";
 /* One run from the command line to its end. */
 struct exec {
 	struct options options;
-	struct report report;
+	struct newfile report;
 	struct prepared prepared;
 	char *bwrap;
 	struct probe_request request;
@@ -167,7 +167,7 @@ static int check_places(struct exec *e, struct err *err)
 	}
 	if (!e->report.path || !lets_write(e, e->report.path))
 		return 0;
-	report_close(&e->report);
+	newfile_close(&e->report);
 	err_set(err, ERR_PLAN, "--report %s: the command could write there", e->options.report);
 	return err_hint(err, "choose a place that the policy does not make writable");
 }
@@ -594,9 +594,8 @@ static int print_probe(struct exec *e)
 
 int main(int argc, char **argv)
 {
-	struct exec e = {.report = {.dir = -1, .fd = -1},
-		.prepared = {.starts = true},
-		.result = RUN_RESULT_INIT};
+	struct exec e = {
+		.report = NEWFILE_INIT, .prepared = {.starts = true}, .result = RUN_RESULT_INIT};
 	enum run_phase phase = PHASE_POLICY;
 	struct err err = {0};
 	int rc = stdio_reserve(&err);
@@ -616,7 +615,7 @@ int main(int argc, char **argv)
 			run_refuse(&e.result, phase, &err);
 		rc = conclude(&e);
 	}
-	report_close(&e.report);
+	newfile_close(&e.report);
 	run_result_clear(&e.result);
 	strvec_clear(&e.notes);
 	bwrap_words_clear(&e.words);

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -349,7 +348,7 @@ char *report_summary(const struct run_result *result)
 	return strvec_join(&parts, "; ");
 }
 
-static int open_fd(struct report *report, const char *number, const int *pass_fds,
+static int open_fd(struct newfile *report, const char *number, const int *pass_fds,
 	size_t n_pass_fds, struct err *err)
 {
 	struct stat st;
@@ -381,115 +380,22 @@ static int open_fd(struct report *report, const char *number, const int *pass_fd
 	return 0;
 }
 
-/* Walks to the directory of place, through no link. */
-static int open_parent(struct report *report, const char *place, struct err *err)
-{
-	CLEANUP_FREE char *copy = xstrdup(place);
-	char *slash = strrchr(copy, '/');
-	char *next = copy;
-	char link[64];
-
-	report->name = xstrdup(slash ? slash + 1 : copy);
-	report->dir = open(*copy == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (slash)
-		*slash = '\0';
-	while (slash && report->dir >= 0 && next) {
-		char *name = strsep(&next, "/");
-		int dir;
-
-		if (!*name)
-			continue;
-		dir = openat(report->dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (dir < 0 && errno == ENOTDIR) {
-			err_set(err, ERR_USAGE, "--report %s: %s is a link or no directory", place,
-				name);
-			return err_hint(err, "name the directory by its real path");
-		}
-		if (dir < 0)
-			return err_set(err, ERR_USAGE, "--report %s: %s: %s", place, name,
-				strerror(errno));
-		close(report->dir);
-		report->dir = dir;
-	}
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", report->dir);
-	report->path = realpath(link, NULL);
-	if (!report->path)
-		return err_set(err, ERR_USAGE, "--report %s: %s", place, strerror(errno));
-	return 0;
-}
-
-static int open_file(struct report *report, const char *place, struct err *err)
-{
-	uint64_t random;
-	struct stat st;
-
-	if (open_parent(report, place, err) < 0)
-		return -1;
-	if (!*report->name || strcmp(report->name, ".") == 0 || strcmp(report->name, "..") == 0)
-		return err_set(err, ERR_USAGE, "--report %s: not the name of a file", place);
-	if (fstatat(report->dir, report->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		!S_ISREG(st.st_mode)) {
-		err_set(err, ERR_USAGE, "--report %s: there is something that is no regular file",
-			place);
-		return err_hint(err, "for a device or a pipe: --report fd:3 3>%s", place);
-	}
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return err_set(err, ERR_SYSTEM, "cannot get random bytes: %s", strerror(errno));
-	report->temp = xasprintf(".sbx-report.%016" PRIx64, random);
-	/* A file without a name leaves nothing behind when we are killed; not every file system
-	 * has it. */
-	report->fd = openat(report->dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-	if (report->fd < 0) {
-		report->fd = openat(report->dir, report->temp,
-			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-		report->named = report->fd >= 0;
-	}
-	if (report->fd < 0)
-		return err_set(err, ERR_USAGE, "--report %s: cannot make a file there: %s", place,
-			strerror(errno));
-	return 0;
-}
-
-int report_open(struct report *report, const char *place, const int *pass_fds, size_t n_pass_fds,
+int report_open(struct newfile *report, const char *place, const int *pass_fds, size_t n_pass_fds,
 	struct err *err)
 {
+	CLEANUP_FREE char *what = xasprintf("--report %s", place);
+
 	if (strncmp(place, "fd:", 3) == 0)
 		return open_fd(report, place + 3, pass_fds, n_pass_fds, err);
-	return open_file(report, place, err);
+	return newfile_open(report, place, what, err);
 }
 
-int report_write(struct report *report, const struct run_result *result, struct err *err)
+int report_write(struct newfile *report, const struct run_result *result, struct err *err)
 {
 	CLEANUP_FREE char *text = report_text(result);
 	int error = write_all(report->fd, text, strlen(text));
 
 	if (error < 0)
 		return err_set(err, ERR_SYSTEM, "cannot write the report: %s", strerror(-error));
-	if (!report->temp)
-		return 0;
-	if (!report->named) {
-		CLEANUP_FREE char *self = xasprintf("/proc/self/fd/%d", report->fd);
-
-		report->named =
-			linkat(AT_FDCWD, self, report->dir, report->temp, AT_SYMLINK_FOLLOW) == 0;
-	}
-	if (!report->named || renameat(report->dir, report->temp, report->dir, report->name) < 0)
-		return err_set(err, ERR_SYSTEM, "cannot name the report %s/%s: %s", report->path,
-			report->name, strerror(errno));
-	report->named = false;
-	return 0;
-}
-
-void report_close(struct report *report)
-{
-	if (report->named)
-		unlinkat(report->dir, report->temp, 0);
-	if (report->fd >= 0)
-		close(report->fd);
-	if (report->dir >= 0)
-		close(report->dir);
-	free(report->path);
-	free(report->name);
-	free(report->temp);
-	*report = (struct report){.dir = -1, .fd = -1};
+	return report->name ? newfile_name(report, err) : 0;
 }

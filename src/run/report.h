@@ -1,14 +1,14 @@
 /*
  * What a run came to, and the report about it.
  *
- * A report is one JSON object (docs/sbx-report.5). To a FILE it is written whole or not at all: into
- * a new file beside it, made before anything runs, that takes its name at the end. To fd:N it is
- * written as it is.
+ * A report is one JSON object (docs/sbx-report.5). To a FILE it is written whole or not at all
+ * (base/newfile.h), and the file is made before anything runs. To fd:N it is written as it is.
  */
 #ifndef SBX_RUN_REPORT_H
 #define SBX_RUN_REPORT_H
 
 #include "base/err.h"
+#include "base/newfile.h"
 #include "base/strvec.h"
 
 #include <stdbool.h>
@@ -123,24 +123,12 @@ char *report_text(const struct run_result *result);
 /* The same in one line for people, without its end; free with free(). */
 char *report_summary(const struct run_result *result);
 
-/* An opened place for a report. { .dir = -1, .fd = -1 } is none; ended by report_close. */
-struct report {
-	int dir;    /* the directory of a FILE, -1 for fd:N */
-	char *path; /* the directory as the kernel names it, without links; NULL: no file */
-	char *name; /* the file's final name */
-	char *temp; /* its name on the way there */
-	bool named; /* temp exists */
-	int fd;
-};
-
-/* Opens "FILE" or "fd:N". No directory on the way to FILE may be a link, and what stands there
- * must be a regular file or nothing. ERR_USAGE for an fd that is not open for writing or is one
- * of the command's own (0, 1, 2, pass_fds). */
-int report_open(struct report *report, const char *place, const int *pass_fds, size_t n_pass_fds,
+/* Opens "FILE" as a new file, or "fd:N": then there is no name, dir is -1, and path the directory of
+ * a regular file, else NULL. Ended by newfile_close. ERR_USAGE for an fd that is not open for writing
+ * or is one of the command's own (0, 1, 2, pass_fds). */
+int report_open(struct newfile *report, const char *place, const int *pass_fds, size_t n_pass_fds,
 	struct err *err);
-/* Writes the report; with a FILE, gives it its name. */
-int report_write(struct report *report, const struct run_result *result, struct err *err);
-/* Removes what was not finished. */
-void report_close(struct report *report);
+/* Writes the report; a new file gets its name. */
+int report_write(struct newfile *report, const struct run_result *result, struct err *err);
 
 #endif

@@ -17,7 +17,7 @@ for my $who (callers()) {
 	my $got = $exec->('--report', 'report', '--', 'cat', 'report');
 	is("$got->{code} $got->{out}", "0 old\n", "$name: during the run the old report stands");
 	like(slurp("$dir/report"), qr/"outcome":\s+"completed"/, "$name: then the new one");
-	is_deeply([glob "$dir/.sbx-report*"], [], "$name: nothing is left beside it");
+	is_deeply([glob "$dir/.sbx-new*"], [], "$name: nothing is left beside it");
 	unlink "$dir/report";
 
 	my $before = listing($dir);

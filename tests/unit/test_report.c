@@ -211,18 +211,18 @@ static void test_exit_codes(void)
 /* 0 when the place can be opened, -1 for a usage error. */
 static int try_place(const char *place, const int *pass_fds, size_t n)
 {
-	struct report report = {.dir = -1, .fd = -1};
+	struct newfile report = NEWFILE_INIT;
 	struct err err = {0};
 	int result = report_open(&report, place, pass_fds, n, &err);
 
-	report_close(&report);
+	newfile_close(&report);
 	return result < 0 && err.kind != ERR_USAGE ? -2 : result;
 }
 
 static void test_places(void)
 {
 	struct run_result result = RUN_RESULT_INIT;
-	struct report report = {.dir = -1, .fd = -1};
+	struct newfile report = NEWFILE_INIT;
 	char dir[] = "/tmp/sbx-test-report.XXXXXX";
 	CLEANUP_FREE char *number = NULL;
 	struct err err = {0};
@@ -254,14 +254,14 @@ static void test_places(void)
 	is_int(report_write(&report, &result, &err), 0, "written");
 	ok(lstat("real/r", &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0,
 		"then it is, and whole");
-	report_close(&report);
+	newfile_close(&report);
 	ok(unlink("real/r") == 0 && rmdir("real") == 0, "and nothing else is left beside it");
 	ok(unlink("link") == 0 && unlink("dangling") == 0 && unlink("fifo") == 0 && rmdir(dir) == 0,
 		"nor above");
 
 	is_int(report_open(&report, number, NULL, 0, &err), 0, "a descriptor");
 	is_int(report_write(&report, &result, &err), 0, "is written to");
-	report_close(&report);
+	newfile_close(&report);
 	close(fds[0]);
 }
 
