@@ -37,8 +37,8 @@ struct option_row {
 };
 
 static handle_fn add_policy, add_to_list, set_value, add_bind, add_tmpfs, add_variable, set_bwrap,
-	set_report, add_pass_fd, set_output, add_question, set_switch, set_target, show_help,
-	show_version;
+	set_report, set_output_dir, add_pass_fd, set_output, add_question, set_switch, set_target,
+	show_help, show_version;
 
 static const struct option_row table[] = {
 	{"Policy", "policy", 'p', "NAME|FILE", "add a policy: a name, or a file (with a slash)",
@@ -106,6 +106,10 @@ static const struct option_row table[] = {
 		set_target, NULL, NULL, 0},
 	{NULL, "report", 0, "FILE|fd:N", "write what happened, as JSON", TOOL_EXEC, set_report,
 		NULL, NULL, 0},
+	{NULL, "capture", 0, NULL, "put the command's output into the report", TOOL_EXEC,
+		set_switch, NULL, NULL, offsetof(struct options, capture)},
+	{NULL, "output-dir", 0, "DIR", "put it into the files stdout and stderr there", TOOL_EXEC,
+		set_output_dir, NULL, NULL, 0},
 	{NULL, "summary", 0, NULL, "say at the end how it went, on standard error", TOOL_EXEC,
 		set_switch, NULL, NULL, offsetof(struct options, summary)},
 	{NULL, "progress", 0, NULL, "say what is being done, on standard error", TOOL_EXEC,
@@ -311,6 +315,15 @@ static int set_report(struct parse *p, const struct option_row *row, const char 
 	return 0;
 }
 
+static int set_output_dir(struct parse *p, const struct option_row *row, const char *arg)
+{
+	(void)row;
+	if (!*arg)
+		return usage(p, "--output-dir", "the argument is empty", "give a directory");
+	replace(&p->options->output_dir, arg);
+	return 0;
+}
+
 static int add_pass_fd(struct parse *p, const struct option_row *row, const char *arg)
 {
 	struct options *o = p->options;
@@ -506,10 +519,14 @@ static int check_combination(struct parse *p, bool has_command)
 		return usage(p, o->output == OUTPUT_NUL ? "-0" : "--check",
 			"an answer is text or, with --json, JSON",
 			"leave it out: an answer proves the plan too");
-	if (o->probe && (has_command || o->policies.n || o->flags || o->report || o->n_pass_fds ||
-				o->strict || o->summary || o->progress))
+	if (o->probe &&
+		(has_command || o->policies.n || o->flags || o->report || o->n_pass_fds ||
+			o->capture || o->output_dir || o->strict || o->summary || o->progress))
 		return usage(p, "--probe", "no command is run, under no policy",
 			"it goes with --json and --bwrap only");
+	if (o->capture && !o->report)
+		return usage(p, "--capture", "there is no report for the output to go to",
+			"add --report FILE, or --report fd:3");
 	if (p->tool == TOOL_EXEC && o->output == OUTPUT_JSON && !o->probe)
 		return usage(p, "--json", "it goes with --probe only",
 			"--report FILE writes what happened to a command as JSON");
@@ -556,6 +573,7 @@ void options_clear(struct options *options)
 	json_free(options->flags);
 	free(options->bwrap);
 	free(options->report);
+	free(options->output_dir);
 	free(options->pass_fds);
 	free(options->target);
 	*options = (struct options){0};

@@ -39,6 +39,8 @@ struct options {
 	struct strvec flag_names; /* pairs: JSON pointer into flags, the flag as written */
 	char *bwrap;              /* --bwrap PATH or NULL */
 	char *report;             /* sbx-exec --report: FILE or "fd:N", or NULL */
+	bool capture;             /* sbx-exec --capture */
+	char *output_dir;         /* sbx-exec --output-dir DIR or NULL */
 	int *pass_fds;            /* sbx-exec --pass-fd */
 	size_t n_pass_fds;
 	bool probe;              /* sbx-exec --probe */

@@ -40,6 +40,7 @@ static const char tool[] = "sbx-exec";
 struct exec {
 	struct options options;
 	struct newfile report;
+	struct newfile output[2]; /* --output-dir: the files of standard output and error */
 	struct prepared prepared;
 	char *bwrap;
 	struct probe_request request;
@@ -67,6 +68,20 @@ static int check_fds(const struct options *options, struct err *err)
 	return 0;
 }
 
+static int open_output(struct exec *e, struct err *err)
+{
+	const char *dir = e->options.output_dir;
+	CLEANUP_FREE char *what = dir ? xasprintf("--output-dir %s", dir) : NULL;
+
+	for (int i = 0; dir && i < 2; i++) {
+		CLEANUP_FREE char *place = path_join(dir, i ? "stderr" : "stdout");
+
+		if (newfile_open(&e->output[i], place, what, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int check_command_line(struct exec *e, struct err *err)
 {
 	const struct options *options = &e->options;
@@ -81,7 +96,7 @@ static int check_command_line(struct exec *e, struct err *err)
 		*err = report_err;
 		return -1;
 	}
-	if (fds < 0)
+	if (fds < 0 || open_output(e, err) < 0)
 		return -1;
 	if (options->n_command == 0) {
 		err_set(err, ERR_USAGE, "no command");
@@ -153,10 +168,21 @@ static bool lets_write(const struct exec *e, const char *dir)
 	return writable;
 }
 
-/* What the command could replace must not be trusted: the report's place, and the bwrap of the
- * next run. */
+/* Whether the command could write where the file of an option is to stand. */
+static int check_place(
+	const struct exec *e, const char *option, const char *arg, const char *dir, struct err *err)
+{
+	if (!dir || !lets_write(e, dir))
+		return 0;
+	err_set(err, ERR_PLAN, "%s %s: the command could write there", option, arg);
+	return err_hint(err, "choose a place that the policy does not make writable");
+}
+
+/* What the command could replace must not be trusted: the places of the report and of the output,
+ * and the bwrap of the next run. */
 static int check_places(struct exec *e, struct err *err)
 {
+	const struct options *options = &e->options;
 	CLEANUP_FREE char *bwrap_dir = path_parent(e->bwrap);
 
 	if (lets_write(e, bwrap_dir)) {
@@ -165,11 +191,14 @@ static int check_places(struct exec *e, struct err *err)
 			"use a bwrap elsewhere (--bwrap PATH), or take its directory out "
 			"of what is writable");
 	}
-	if (!e->report.path || !lets_write(e, e->report.path))
-		return 0;
-	newfile_close(&e->report);
-	err_set(err, ERR_PLAN, "--report %s: the command could write there", e->options.report);
-	return err_hint(err, "choose a place that the policy does not make writable");
+	if (check_place(e, "--report", options->report, e->report.path, err) < 0) {
+		newfile_close(&e->report);
+		return -1;
+	}
+	for (int i = 0; i < 2; i++)
+		if (check_place(e, "--output-dir", options->output_dir, e->output[i].path, err) < 0)
+			return -1;
+	return 0;
 }
 
 /* bwrap could only say in its own words what it misses. */
@@ -348,6 +377,12 @@ static void say_what_holds(struct exec *e)
 
 		run_enforce(result, "wall", wall, true, "supervisor");
 	}
+	if (policy->limits.output) {
+		CLEANUP_FREE char *output = xasprintf("%" PRIu64 ", %s", policy->limits.output,
+			policy->limits.output_kill ? "kill" : "drop");
+
+		run_enforce(result, "output", output, true, "supervisor");
+	}
 	say_limits(e);
 	say_sizes(e);
 }
@@ -480,6 +515,10 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		.gid = e->prepared.identity.gid,
 		.outer = e->probe.outer,
 		.direct = policy->stdio == STDIO_DIRECT,
+		.output = {.capture = e->options.capture,
+			.files = e->options.output_dir ? e->output : NULL,
+			.limit = policy->limits.output,
+			.kill = policy->limits.output_kill},
 		.wall_ms = policy->limits.wall_ms,
 		.limits = &e->limits,
 	};
@@ -594,13 +633,17 @@ static int print_probe(struct exec *e)
 
 int main(int argc, char **argv)
 {
-	struct exec e = {
-		.report = NEWFILE_INIT, .prepared = {.starts = true}, .result = RUN_RESULT_INIT};
+	struct exec e = {.report = NEWFILE_INIT,
+		.output = {NEWFILE_INIT, NEWFILE_INIT},
+		.prepared = {.starts = true},
+		.result = RUN_RESULT_INIT};
 	enum run_phase phase = PHASE_POLICY;
 	struct err err = {0};
 	int rc = stdio_reserve(&err);
 
-	/* A write beyond the limit of file sizes, which counts in memory too, fails instead. */
+	/* A write then fails instead: into a pipe that nobody reads, or beyond the limit of file
+	 * sizes, which counts in memory too. */
+	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (rc == 0)
 		rc = options_parse(&e.options, TOOL_EXEC, argc, argv, &err);
@@ -616,6 +659,8 @@ int main(int argc, char **argv)
 		rc = conclude(&e);
 	}
 	newfile_close(&e.report);
+	newfile_close(&e.output[0]);
+	newfile_close(&e.output[1]);
 	run_result_clear(&e.result);
 	strvec_clear(&e.notes);
 	bwrap_words_clear(&e.words);

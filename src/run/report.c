@@ -185,10 +185,11 @@ static void add_stream(json *root, const char *key, const struct run_stream *str
 	}
 	object = json_add(root, key, json_new_object());
 	if (stream->kept) {
-		CLEANUP_FREE char *text = stream->is_text ? xstrndup(stream->kept, stream->kept_len)
-							  : base64(stream->kept, stream->kept_len);
+		CLEANUP_FREE char *encoded =
+			stream->is_text ? NULL : base64(stream->kept, stream->kept_len);
 
-		json_add_string(object, stream->is_text ? "text" : "base64", text);
+		json_add_string(
+			object, encoded ? "base64" : "text", encoded ? encoded : stream->kept);
 		json_add_number(object, "head_bytes", (double)stream->head_len);
 	}
 	json_add_number(object, "bytes", (double)stream->bytes);

@@ -65,7 +65,8 @@ struct run_stream {
 	uint64_t bytes;   /* what the command wrote */
 	uint64_t omitted; /* what of it did not get to where it was to go: into kept, or else to a
 			   * file or the caller */
-	char *kept;       /* what was captured: its first bytes and its last; owned; NULL: not */
+	char *kept;       /* what was captured: its first bytes, its last, and a NUL; owned; NULL:
+			   * it was not captured */
 	size_t kept_len;
 	size_t head_len; /* the first bytes; omitted ones lie behind them */
 	bool is_text;    /* kept is UTF-8 without NUL */

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -51,38 +53,105 @@ int stdio_check(int fd, const char *what, struct err *err)
 	return 0;
 }
 
-/* Makes the pipe of one stream. */
-static int add_pump(struct stdio *io, int stream, struct err *err)
+static void ignore(int sig)
+{
+	(void)sig;
+}
+
+/* A timer and not alarm(2), which a caller may have set for us; a signal that interrupts. */
+static int make_alarm(struct stdio *io, struct err *err)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+	struct sigaction action = {.sa_handler = ignore};
+	sigset_t set;
+
+	if (io->has_alarm)
+		return 0;
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	if (sigaction(SIGRTMIN, &action, NULL) < 0 || sigprocmask(SIG_UNBLOCK, &set, NULL) < 0 ||
+		timer_create(CLOCK_MONOTONIC, &event, &io->alarm) < 0)
+		return err_set(err, ERR_SYSTEM, "cannot make a timer: %s", strerror(errno));
+	io->has_alarm = true;
+	return 0;
+}
+
+/* Makes the pipe of one stream; what it goes on to, or comes from, is the caller's so far. */
+static struct pump *add_pump(struct stdio *io, int stream, struct err *err)
 {
 	struct pump *pump = &io->pumps[io->n_pumps];
 	int ours = stream == 0 ? 1 : 0;
 	int fds[2];
 
-	if (pipe2(fds, O_CLOEXEC) < 0 || fcntl(fds[ours], F_SETFL, O_NONBLOCK) < 0)
-		return err_set(err, ERR_SYSTEM, "cannot make a pipe for %s: %s",
-			stream_names[stream], strerror(errno));
-	pump->stream = stream;
-	pump->pipe = fds[ours];
-	pump->buf = xcalloc(PUMP_SIZE, 1);
+	if (pipe2(fds, O_CLOEXEC) < 0 || fcntl(fds[ours], F_SETFL, O_NONBLOCK) < 0) {
+		err_set(err, ERR_SYSTEM, "cannot make a pipe for %s: %s", stream_names[stream],
+			strerror(errno));
+		return NULL;
+	}
+	*pump = (struct pump){
+		.stream = stream,
+		.from = stream == 0 ? 0 : fds[ours],
+		.to = stream == 0 ? fds[ours] : stream,
+		.buf = xcalloc(PUMP_SIZE, 1),
+		.limit = UINT64_MAX,
+	};
 	io->fds[stream] = fds[!ours];
 	io->n_pumps++;
+	return pump;
+}
+
+/* The pump of standard output or error; regular: the caller's own is such a file. */
+static int add_output(struct stdio *io, int stream, bool regular, const struct output_spec *output,
+	struct err *err)
+{
+	struct pump *pump = add_pump(io, stream, err);
+
+	if (!pump || make_alarm(io, err) < 0)
+		return -1;
+	pump->may_block = !regular;
+	if (output->capture) {
+		pump->to = -1;
+		pump->capture.bound = CAPTURE_DEFAULT;
+	}
+	if (output->files) {
+		pump->to = output->files[stream - 1].fd;
+		pump->may_block = false;
+	}
+	if (output->limit) {
+		pump->limit = output->limit;
+		if (output->capture)
+			pump->capture.bound =
+				output->limit < CAPTURE_MAX ? output->limit : CAPTURE_MAX;
+	}
 	return 0;
 }
 
-int stdio_open(struct stdio *io, bool direct, struct err *err)
+int stdio_open(struct stdio *io, bool direct, const struct output_spec *output, struct err *err)
 {
+	bool elsewhere = output->capture || output->files;
 	struct stat st[3];
 
 	for (int i = 0; i <= 2; i++) {
+		bool regular;
+
 		if (stdio_check(i, stream_names[i], err) < 0)
 			return -1;
 		if (fstat(i, &st[i]) < 0)
 			return err_set(err, ERR_SYSTEM, "%s: %s", stream_names[i], strerror(errno));
-		if (!S_ISREG(st[i].st_mode) || direct)
+		regular = S_ISREG(st[i].st_mode);
+		if (i == 0) {
+			if (regular && !direct && !add_pump(io, 0, err))
+				return -1;
 			continue;
-		if (i == 2 && st[1].st_dev == st[2].st_dev && st[1].st_ino == st[2].st_ino)
+		}
+		/* One that was closed, so that it cannot be written, is left so. */
+		if (!elsewhere && (!regular || direct) &&
+			(!output->limit || (fcntl(i, F_GETFL) & O_ACCMODE) == O_RDONLY))
+			continue;
+		if (i == 2 && !elsewhere && io->fds[1] != 1 && st[1].st_dev == st[2].st_dev &&
+			st[1].st_ino == st[2].st_ino)
 			io->fds[2] = io->fds[1];
-		else if (add_pump(io, i, err) < 0)
+		else if (add_output(io, i, regular, output, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -111,9 +180,12 @@ void stdio_started(struct stdio *io)
 
 static void pump_end(struct pump *pump)
 {
-	if (pump->pipe >= 0)
-		close(pump->pipe);
-	pump->pipe = -1;
+	int pipe = pump->stream == 0 ? pump->to : pump->from;
+
+	if (pipe >= 0)
+		close(pipe);
+	pump->from = pump->to = -1;
+	pump->len = 0;
 }
 
 void stdio_close(struct stdio *io)
@@ -122,73 +194,149 @@ void stdio_close(struct stdio *io)
 	for (size_t i = 0; i < io->n_pumps; i++) {
 		pump_end(&io->pumps[i]);
 		free(io->pumps[i].buf);
+		free(io->pumps[i].capture.data);
 	}
 	io->n_pumps = 0;
+	if (io->has_alarm)
+		timer_delete(io->alarm);
+	io->has_alarm = false;
 }
 
-short pump_events(const struct pump *pump)
+void pump_wait(const struct pump *pump, struct pollfd fds[2])
 {
-	return pump->stream == 0 ? POLLOUT : POLLIN;
+	fds[0] = (struct pollfd){.fd = pump->len ? -1 : pump->from, .events = POLLIN};
+	/* Also when there is nothing to write: the end of the reader is told without. */
+	fds[1] = (struct pollfd){.fd = pump->to, .events = pump->len ? POLLOUT : 0};
 }
 
-static void pump_input(struct pump *pump)
+/* Reads behind what waits to be written; buf has room for size bytes there. */
+static void pump_read(struct pump *pump, size_t size)
 {
-	ssize_t n;
+	char *data = pump->buf + pump->start + pump->len;
+	ssize_t n = read(pump->from, data, size);
+	uint64_t room = pump->bytes < pump->limit ? pump->limit - pump->bytes : 0;
 
-	if (pump->len == 0) {
-		n = read(pump->stream, pump->buf, PUMP_SIZE);
-		if (n <= 0) {
-			pump_end(pump);
-			return;
-		}
-		pump->start = 0;
-		pump->len = (size_t)n;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		pump_end(pump);
+		return;
 	}
-	n = write(pump->pipe, pump->buf + pump->start, pump->len);
+	capture_add(&pump->capture, data, (size_t)n);
+	pump->bytes += (uint64_t)n;
+	if (pump->to >= 0)
+		pump->len += (uint64_t)n < room ? (size_t)n : (size_t)room;
+}
+
+/* write(2), which gives up soon when fd blocks. */
+static ssize_t write_briefly(struct stdio *io, int fd, const void *data, size_t len)
+{
+	const struct timespec tenth = {.tv_nsec = 100000000};
+	const struct itimerspec on = {.it_value = tenth, .it_interval = tenth}, off = {0};
+	ssize_t n;
+	int error;
+
+	timer_settime(io->alarm, 0, &on, NULL);
+	n = write(fd, data, len);
+	error = errno;
+	timer_settime(io->alarm, 0, &off, NULL);
+	errno = error;
+	return n;
+}
+
+static void pump_write(struct stdio *io, struct pump *pump)
+{
+	const char *data = pump->buf + pump->start;
+	/* So much a pipe takes at once that poll says can be written. */
+	ssize_t n = pump->may_block ? write_briefly(io, pump->to, data,
+					      pump->len < PIPE_BUF ? pump->len : PIPE_BUF)
+				    : write(pump->to, data, pump->len);
+
 	if (n >= 0) {
 		pump->start += (size_t)n;
 		pump->len -= (size_t)n;
+		pump->passed += (uint64_t)n;
 	} else if (errno != EAGAIN && errno != EINTR) {
+		pump->error = pump->stream == 0 || errno == EPIPE ? 0 : errno;
 		pump_end(pump);
 	}
 }
 
-/* The number of bytes moved; 0 when there are none. */
-static size_t pump_output(struct pump *pump)
+void pump_step(struct stdio *io, struct pump *pump, const struct pollfd fds[2])
 {
-	ssize_t n = read(pump->pipe, pump->buf, PUMP_SIZE);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return 0;
-	if (n > 0)
-		pump->error = -write_all(pump->stream, pump->buf, (size_t)n);
-	if (n <= 0 || pump->error) {
+	if (fds[1].revents & (POLLERR | POLLHUP)) {
 		pump_end(pump);
-		return 0;
+	} else if (fds[1].revents) {
+		pump_write(io, pump);
+	} else if (fds[0].revents) {
+		pump->start = 0;
+		pump_read(pump, PUMP_SIZE);
 	}
-	return (size_t)n;
 }
 
-void pump_step(struct pump *pump)
+void stdio_give_back(struct stdio *io)
 {
-	if (pump->stream == 0)
-		pump_input(pump);
-	else
-		pump_output(pump);
+	for (size_t i = 0; i < io->n_pumps; i++) {
+		struct pump *pump = &io->pumps[i];
+
+		if (pump->stream == 0)
+			continue;
+		pump->to = pump->stream;
+		pump->may_block = true;
+		pump->limit = UINT64_MAX;
+		pump->capture.bound = 0;
+	}
 }
 
-void pump_drain(struct pump *pump)
+void stdio_drain(struct stdio *io)
 {
-	int left = 0;
+	for (size_t i = 0; i < io->n_pumps; i++) {
+		struct pump *pump = &io->pumps[i];
+		int left = 0;
 
-	if (pump->stream == 0 || pump->pipe < 0 || ioctl(pump->pipe, FIONREAD, &left) < 0)
-		return;
-	while (left > 0) {
-		size_t n = pump_output(pump);
+		if (pump->stream == 0 ||
+			(pump->from >= 0 && ioctl(pump->from, FIONREAD, &left) < 0))
+			pump_end(pump);
+		if (left > 0) {
+			pump->buf =
+				xreallocarray(pump->buf, pump->start + pump->len + (size_t)left, 1);
+			pump_read(pump, (size_t)left);
+		}
+		if (pump->from >= 0)
+			close(pump->from);
+		pump->from = -1;
+	}
+}
 
-		if (n == 0)
-			return;
-		left -= (int)n;
+bool stdio_busy(const struct stdio *io)
+{
+	for (size_t i = 0; i < io->n_pumps; i++)
+		if (io->pumps[i].len)
+			return true;
+	return false;
+}
+
+bool stdio_exceeded(const struct stdio *io)
+{
+	for (size_t i = 0; i < io->n_pumps; i++)
+		if (io->pumps[i].bytes > io->pumps[i].limit)
+			return true;
+	return false;
+}
+
+void stdio_tell(struct stdio *io, const struct output_spec *output, struct run_result *result)
+{
+	for (size_t i = 0; i < io->n_pumps && output_piped(output); i++) {
+		struct pump *pump = &io->pumps[i];
+		struct run_stream *stream = pump->stream == 1 ? &result->out : &result->errors;
+
+		if (pump->stream == 0)
+			continue;
+		stream->counted = true;
+		stream->bytes = pump->bytes;
+		if (output->capture)
+			capture_take(&pump->capture, stream);
+		stream->omitted = pump->bytes - (output->capture ? stream->kept_len : pump->passed);
 	}
 }
 

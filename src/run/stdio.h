@@ -5,23 +5,34 @@
  * the file was opened on: the host's. "cmd < ~/.bashrc" would let it rewrite the file. So a regular
  * file is handed on through a pipe that the supervisor pumps; a directory or an O_PATH descriptor
  * (both lead out of the view) or a block device is refused; everything else (terminals, pipes,
- * sockets) passes as it is.
+ * sockets) passes as it is, unless the output is to be captured, limited or put into files: then it
+ * is pumped as well (run/output.h).
  */
 #ifndef SBX_RUN_STDIO_H
 #define SBX_RUN_STDIO_H
 
 #include "base/err.h"
+#include "run/output.h"
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
-/* Moves bytes between a regular file of the caller's and a pipe of the command's. */
+/* Moves bytes from a file of the caller's into a pipe of the command's, or out of one. */
 struct pump {
-	int stream; /* 0, 1 or 2: the caller's descriptor */
-	int pipe;   /* our end, not blocking; -1 when the pump has ended */
+	int stream;        /* 0, 1 or 2 */
+	int from, to;      /* one is our end of the pipe, not blocking; -1: nothing is read any more,
+	                      nothing is passed on */
+	bool may_block;    /* to may be a pipe, terminal, socket ... */
 	char *buf;
 	size_t start, len; /* what of buf has been read and not yet written */
+	uint64_t limit;    /* of what is passed on */
+	uint64_t bytes;    /* read */
+	uint64_t passed;   /* written */
+	struct capture capture;
 	int error;         /* errno that kept output from being written; 0 = none */
 };
 
@@ -31,6 +42,8 @@ struct stdio {
 	int fds[3]; /* what becomes 0, 1 and 2 of the command */
 	struct pump pumps[3];
 	size_t n_pumps;
+	timer_t alarm; /* interrupts a write that blocks */
+	bool has_alarm;
 };
 
 /* First thing in main: a closed 0, 1 or 2 becomes /dev/null opened the wrong way round, so that
@@ -39,10 +52,10 @@ struct stdio {
  * open in the sandbox's pid 1). */
 int stdio_reserve(struct err *err);
 
-/* Looks at 0, 1 and 2 and makes the pipes; direct hands on regular files as they are. Where 1
- * and 2 are the same file they share a pipe, so that the order of their bytes is kept.
- * ERR_SETUP. */
-int stdio_open(struct stdio *io, bool direct, struct err *err);
+/* Looks at 0, 1 and 2 and makes the pipes that they and output call for; direct hands on regular
+ * files as they are. Where both streams go on to one file they share a pipe, so that the order of
+ * their bytes is kept. For writes that may block SIGRTMIN gets a handler. ERR_SETUP. */
+int stdio_open(struct stdio *io, bool direct, const struct output_spec *output, struct err *err);
 /* Lets a user other than the caller open the command's ends anew, as /dev/stdout and /dev/stderr do:
  * anonymous pipes among them change their owner, where that is allowed. */
 void stdio_give(const struct stdio *io, uid_t uid, gid_t gid);
@@ -54,12 +67,24 @@ void stdio_close(struct stdio *io);
  * O_PATH, a block device. what names it in the message: "standard input", "--pass-fd 5". */
 int stdio_check(int fd, const char *what, struct err *err);
 
-/* poll's events for the pump's pipe. */
-short pump_events(const struct pump *pump);
-/* Moves what can be moved without waiting for the command. */
-void pump_step(struct pump *pump);
-/* After the command's end: moves what is in the pipe now, and not what a stray may write later. */
-void pump_drain(struct pump *pump);
+/* What to ask poll for. Nothing is read while something waits to be written. */
+void pump_wait(const struct pump *pump, struct pollfd fds[2]);
+/* Moves what can be moved without waiting, by poll's answer. Where nobody reads any more the pump
+ * ends, and the command's next write fails as it would on the caller's own descriptor. A write to what
+ * poll was wrong about (another process filled the pipe) waits for a tenth of a second at most. */
+void pump_step(struct stdio *io, struct pump *pump, const struct pollfd fds[2]);
+/* Lets the output go to the caller after all: it is bwrap's, and no command ran. */
+void stdio_give_back(struct stdio *io);
+/* After the command's end: takes what is in the pipes of output now, and not what a stray may write
+ * later. */
+void stdio_drain(struct stdio *io);
+/* Whether something waits to be written; after stdio_drain: the last of the output. */
+bool stdio_busy(const struct stdio *io);
+/* Whether a stream has exceeded its limit. */
+bool stdio_exceeded(const struct stdio *io);
+/* Moves what became of the streams that were counted into the result. When both shared a pipe they
+ * are one, out. */
+void stdio_tell(struct stdio *io, const struct output_spec *output, struct run_result *result);
 
 /* Writes everything, waiting where fd does not block. 0 or -errno. */
 int write_all(int fd, const void *data, size_t len);

@@ -4,13 +4,14 @@
  * The processes: sbx-exec (here) -> the shim (pid 1 of the outer pid namespace) -> bwrap -> bwrap's
  * child (pid 1 of the sandbox; leader of a session and process group of its own) -> the command, in
  * that group. One poll loop sees everything: the shim's pidfd, a signalfd, bwrap's
- * status pipe, the pumps of regular files, and a timeout to the next deadline.
+ * status pipe, the pumps (run/stdio.h), and a timeout to the next deadline.
  *
  * What ends a run. The first cause wins and is never replaced:
  *  - the command ends: bwrap writes {"exit-code": N} on the status pipe. The shim is killed at
  *    once, and with it whatever the command left in the background; nobody waits for pipes that
  *    strays hold.
- *  - the wall limit: TERM to the command's group, a grace of a second, then KILL of everything.
+ *  - the wall limit, and the limit of output where it is to end the run: TERM to the command's
+ *    group, a grace of a second, then KILL of everything.
  *  - the limit of processor time: the same with XCPU, as where the kernel holds it for each process.
  *  - the limit of memory, where it is held by looking: KILL of everything at once, as the kernel
  *    does. Where looking fails, too: the limit is not held any more, and the run is "lost".
@@ -327,6 +328,15 @@ static void act_on_watch(struct run *run, bool lost)
 		kill_run(run, OUTCOME_VIOLATION);
 }
 
+/* The milliseconds until a moment as poll takes them: perhaps fewer. */
+static int poll_time(int64_t now, int64_t then)
+{
+	if (then == NEVER)
+		return -1;
+	then = then > now ? then - now : 0;
+	return then < 3600000 ? (int)then : 3600000;
+}
+
 /* Acts on deadlines; the milliseconds until the next for poll. */
 static int check_time(struct run *run)
 {
@@ -355,51 +365,119 @@ static int check_time(struct run *run)
 		next = run->watch_at;
 	if (!run->ending && run->child.released && run->spec->limits->next < next)
 		next = run->spec->limits->next;
-	if (next == NEVER)
-		return -1;
-	next = next > now ? next - now : 0;
-	return next < 3600000 ? (int)next : 3600000;
+	return poll_time(now, next);
+}
+
+/* Ends a run whose output has exceeded a limit that is to end it. */
+static void check_output(struct run *run)
+{
+	if (!run->ending && run->spec->output.kill && stdio_exceeded(&run->io))
+		end_run(run, OUTCOME_OUTPUT, SIGTERM);
 }
 
 /* Until the shim, and so everything, has ended. */
 static void loop(struct run *run)
 {
-	struct pollfd fds[6 + WATCH_FDS] = {
+	struct pollfd fds[3 + WATCH_FDS + 6] = {
 		{.fd = run->child.pidfd, .events = POLLIN},
 		{.fd = run->signal_fd, .events = POLLIN},
 		{.fd = run->child.status, .events = POLLIN},
 	};
 
-	const nfds_t n = 3 + run->io.n_pumps;
+	struct pollfd *const watched = &fds[3], *const pumps = &fds[3 + WATCH_FDS];
 
 	while (!fds[0].revents) {
-		for (size_t i = 0; i < run->io.n_pumps; i++) {
-			/* Nothing is taken from the caller's files for a command that may never
-			 * start. */
-			fds[3 + i].fd = run->child.released ? run->io.pumps[i].pipe : -1;
-			fds[3 + i].events = pump_events(&run->io.pumps[i]);
-		}
-		watch_fds(run->watch, &fds[n]);
-		if (poll(fds, n + WATCH_FDS, check_time(run)) < 0)
+		/* Nothing is taken from the caller's files for a command that may never start. */
+		size_t n_pumps = run->child.released ? run->io.n_pumps : 0;
+
+		watch_fds(run->watch, watched);
+		for (size_t i = 0; i < n_pumps; i++)
+			pump_wait(&run->io.pumps[i], &pumps[2 * i]);
+		if (poll(fds, 3 + WATCH_FDS + 2 * n_pumps, check_time(run)) < 0)
 			continue;
-		for (size_t i = 0; i < run->io.n_pumps; i++)
-			if (fds[3 + i].revents)
-				pump_step(&run->io.pumps[i]);
+		for (size_t i = 0; i < n_pumps; i++)
+			pump_step(&run->io, &run->io.pumps[i], &pumps[2 * i]);
 		/* The status first: an end that has come is a cause before a signal that comes
 		 * with it. */
 		if (fds[2].revents)
 			read_status(run);
 		if (fds[2].revents & (POLLHUP | POLLERR))
 			fds[2].fd = -1;
+		check_output(run);
 		if (fds[1].revents)
 			read_signals(run);
-		act_on_watch(run, watch_step(run->watch, &fds[n], run->result));
+		act_on_watch(run, watch_step(run->watch, watched, run->result));
 		if (is_holding(run))
 			hold(run);
 	}
 	read_status(run);
-	for (size_t i = 0; i < run->io.n_pumps; i++)
-		pump_drain(&run->io.pumps[i]);
+}
+
+/* A signal that ends the run, when one has come after the command's end; else 0. */
+static int last_signal(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(run->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		int sig = (int)info.ssi_signo;
+
+		if (sig == SIGTERM || sig == SIGHUP || sig == SIGINT || sig == SIGQUIT)
+			return sig;
+		if (sig == SIGTSTP)
+			raise(SIGSTOP);
+	}
+	return 0;
+}
+
+/* Waits until the last of the output is delivered: 0; or until a signal ends that, which is returned;
+ * or a moment: -1. */
+static int wait_for_readers(struct run *run, int64_t until)
+{
+	struct pollfd fds[7] = {{.fd = run->signal_fd, .events = POLLIN}};
+
+	while (stdio_busy(&run->io)) {
+		int64_t now = now_ms();
+		int sig;
+
+		if (now >= until)
+			return -1;
+		for (size_t i = 0; i < run->io.n_pumps; i++)
+			pump_wait(&run->io.pumps[i], &fds[1 + 2 * i]);
+		if (poll(fds, 1 + 2 * run->io.n_pumps, poll_time(now, until)) < 0)
+			continue;
+		for (size_t i = 0; i < run->io.n_pumps; i++)
+			pump_step(&run->io, &run->io.pumps[i], &fds[1 + 2 * i]);
+		sig = fds[0].revents ? last_signal(run) : 0;
+		if (sig)
+			return sig;
+	}
+	return 0;
+}
+
+/* The last of the output, at the pace of those who read it: as if the command were still writing,
+ * so that a deadline and a signal count. A run that was ended by one has a moment left. */
+static void deliver(struct run *run)
+{
+	bool ended = run->cause == OUTCOME_TIMEOUT || run->cause == OUTCOME_CANCELLED;
+	bool by_itself = run->cause == OUTCOME_COMPLETED && run->exit_state != EXIT_UNKNOWN;
+	int given_up;
+
+	if (!launch_taken(&run->child))
+		stdio_give_back(&run->io);
+	stdio_drain(&run->io);
+	if (by_itself && run->spec->output.kill && stdio_exceeded(&run->io)) {
+		run->cause = OUTCOME_OUTPUT;
+		by_itself = false;
+	}
+	given_up = wait_for_readers(run, ended ? now_ms() + GRACE_MS : run->wall_at);
+	if (!given_up || !by_itself)
+		return;
+	run->cause = given_up > 0 ? OUTCOME_CANCELLED : OUTCOME_TIMEOUT;
+	if (given_up > 0)
+		run->cancelled = given_up;
+	strvec_pushf(&run->result->notes,
+		"the command had ended by itself (exit code %d), but its output was not read",
+		run->exit_code);
 }
 
 static void finish(struct run *run, enum run_outcome outcome, int exit_code)
@@ -412,6 +490,7 @@ static void finish(struct run *run, enum run_outcome outcome, int exit_code)
 /* The command ended, or bwrap did, with nobody asking. */
 static void judge_natural(struct run *run, const struct child_end *end)
 {
+	const struct output_spec *output = &run->spec->output;
 	struct run_result *result = run->result;
 	struct err err = {0};
 
@@ -442,7 +521,10 @@ static void judge_natural(struct run *run, const struct child_end *end)
 	} else if (launch_taken(&run->child)) {
 		err_set(&err, ERR_NOT_EXECUTABLE, "%s could not be executed in the sandbox",
 			run->spec->command[0]);
-		err_hint(&err, "bwrap's own message is above");
+		err_hint(&err, "bwrap's own message is %s",
+			output->files     ? "in the file stderr"
+			: output->capture ? "in the report's stderr"
+					  : "above");
 		run_refuse(result, PHASE_EXEC, &err);
 	} else {
 		err_set(&err, ERR_SETUP, "bwrap could not make the sandbox (exit code %d)",
@@ -461,12 +543,47 @@ static void judge_violated(struct run *run)
 	err_hint(&run->result->err, "\"violations\" of the report names the files");
 }
 
+/* A part of the output is not where it belongs; another error counts more. */
+static void lose(struct run *run, const struct err *err)
+{
+	if (run->result->err.kind != ERR_NONE)
+		return;
+	finish(run, OUTCOME_LOST, 125);
+	run->result->err = *err;
+}
+
+/* What became of the output. */
+static void judge_output(struct run *run)
+{
+	struct newfile *files = run->spec->output.files;
+	struct err err;
+
+	if (run->result->phase == PHASE_SETUP)
+		return;
+	stdio_tell(&run->io, &run->spec->output, run->result);
+	run_hits(run->result, "output", stdio_exceeded(&run->io));
+	for (size_t i = 0; i < run->io.n_pumps; i++) {
+		const struct pump *pump = &run->io.pumps[i];
+
+		if (!pump->error)
+			continue;
+		err_set(&err, ERR_SYSTEM, "cannot write to %s%s: %s", files ? "the file of " : "",
+			pump->stream == 1 ? "standard output" : "standard error",
+			strerror(pump->error));
+		lose(run, &err);
+	}
+	for (int i = 0; files && i < 2; i++)
+		if (newfile_name(&files[i], &err) < 0)
+			lose(run, &err);
+}
+
 static void judge(struct run *run)
 {
 	static const int exit_codes[] = {
 		[OUTCOME_TIMEOUT] = 124,
 		[OUTCOME_CPU] = 137,
 		[OUTCOME_MEMORY] = 137,
+		[OUTCOME_OUTPUT] = 137,
 		[OUTCOME_LOST] = 125,
 	};
 	struct run_result *result = run->result;
@@ -492,15 +609,7 @@ static void judge(struct run *run)
 	}
 	limits_judge(run->spec->limits, result);
 	run_hits(result, "wall", result->outcome == OUTCOME_TIMEOUT);
-	for (size_t i = 0; i < run->io.n_pumps; i++) {
-		const struct pump *pump = &run->io.pumps[i];
-
-		if (!pump->error)
-			continue;
-		finish(run, OUTCOME_LOST, 125);
-		err_set(&result->err, ERR_SYSTEM, "cannot write to standard %s: %s",
-			pump->stream == 1 ? "output" : "error", strerror(pump->error));
-	}
+	judge_output(run);
 }
 
 /* Blocks and listens to what is passed on. */
@@ -518,8 +627,6 @@ static int take_signals(struct run *run, struct err *err)
 		if (sigaction(unless_ignored[i], NULL, &action) == 0 &&
 			action.sa_handler != SIG_IGN)
 			sigaddset(&set, unless_ignored[i]);
-	/* A pump's write then fails instead. */
-	signal(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (run->signal_fd < 0)
@@ -551,7 +658,7 @@ static int start(struct run *run, struct err *err)
 		return err_hint(
 			err, "use a kernel with CONFIG_PROC_CHILDREN, as distributions' are");
 	}
-	if (stdio_open(&run->io, spec->direct, err) < 0)
+	if (stdio_open(&run->io, spec->direct, &spec->output, err) < 0)
 		return -1;
 	if (spec->uid != geteuid())
 		stdio_give(&run->io, spec->uid, spec->gid);
@@ -579,6 +686,7 @@ void run_supervised(const struct run_spec *spec, struct run_result *result)
 		run_refuse(result, PHASE_SETUP, &err);
 	} else {
 		loop(&run);
+		deliver(&run);
 		judge(&run);
 	}
 	child_close(&run.child);

@@ -9,6 +9,7 @@
 #include "base/strvec.h"
 #include "run/launch.h"
 #include "run/limits.h"
+#include "run/output.h"
 #include "run/report.h"
 #include "run/watch.h"
 
@@ -28,16 +29,18 @@ struct run_spec {
 	gid_t gid;
 	enum outer outer;      /* the namespaces to make around bwrap (run/probe.h) */
 	bool direct;           /* regular files as 0, 1 and 2 are handed on as they are */
+	struct output_spec output;
 	uint64_t wall_ms;      /* 0 = no limit */
 	struct limits *limits; /* opened; the others */
 };
 
-/* Runs. Fills phase, outcome, exit_code, duration_ms, what was used and err of result, and adds to
- * its notes.
+/* Runs. Fills phase, outcome, exit_code, duration_ms, what was used, out, errors and err of result,
+ * and adds to its notes. Files of output get their names, but when no command was started
+ * (PHASE_SETUP): what bwrap says then goes to the caller.
  * Every process of the run has ended when it returns. INT, TERM, HUP, QUIT, USR1, USR2, WINCH,
  * TSTP and CONT are passed on, and stay blocked afterwards so that none can keep the report from
  * being written; those of INT, HUP and QUIT that were ignored at the start stay ignored. PIPE
- * is ignored from here on. */
+ * and XFSZ have to be ignored. */
 void run_supervised(const struct run_spec *spec, struct run_result *result);
 
 #endif
