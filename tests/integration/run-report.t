@@ -2,6 +2,7 @@
 # Where a report may stand, and that the command cannot reach it.
 use strict;
 use warnings;
+use Cwd qw(abs_path);
 use FindBin;
 use Test::More;
 BEGIN { require "$FindBin::Bin/run-lib.pl" }
@@ -48,6 +49,73 @@ for my $who (callers()) {
 	like($got->{err}, qr/^sbx-exec: cannot write the report/m, "$name: a report that cannot be written is said");
 	$got = run($who, ['bash', '-c', q{"$0" --report fd:5 -- sh -c 'exit 3' 5>/dev/full}, $EXEC], cwd => $dir);
 	is($got->{code}, 3, "$name: ... and does not lose the command's exit code");
+}
+
+# Reports of every ending that can be had here, against the schema, in which nothing may be left out or unnamed.
+my $validate = <<'END';
+import json, sys
+from jsonschema import Draft202012Validator as Validator
+
+def close(schema):
+    if isinstance(schema, dict):
+        for below in schema.values():
+            close(below)
+        if "required" in schema and "properties" in schema:
+            schema["additionalProperties"] = False
+    elif isinstance(schema, list):
+        for below in schema:
+            close(below)
+
+schema = json.load(open(sys.argv[1]))
+Validator.check_schema(schema)
+close(schema)
+for line in sys.stdin:
+    errors = [e.json_path + ": " + e.message for e in Validator(schema).iter_errors(json.loads(line))]
+    print("; ".join(errors)[:400] or "valid")
+END
+SKIP: {
+	my $has = `python3 -c 'import jsonschema; jsonschema.Draft202012Validator' 2>&1`;
+	die "python3-jsonschema: $has" if $has && $ENV{CI};
+	skip "python3 has no jsonschema: $has", 1 if $has;
+	my $schema = abs_path("$FindBin::Bin/../../docs/sbx-report.schema.json");
+	my ($who) = callers();
+	my $dir = "$who->{home}/project";
+	put($who, "$dir/limited.json", '{"sbx": 1, "extends": ["default"], "limits": {"output": {"bytes": 100, "then": "kill"}}}');
+	put($who, "$dir/user.json", '{"sbx": 1, "extends": ["strict"], "network": "host", "identity": {"user": "7"}}');
+	open my $busy, '>>', put($who, "$dir/busy", slurp('/bin/true'), 0755) or die;
+	my @rows = (
+		# outcome, what the shell does before, arguments
+		['completed', '', 'true'],
+		['completed', '', '--timeout', '1m', '--', 'sh', '-c', 'kill -KILL $$'],
+		['completed', '', '-p', './user.json', '--chdir', '/', '--', 'true'],
+		['completed', '', '--capture', '--', 'printf', 'a\\0\\377'],
+		['completed', '', '--capture', '--', 'seq', 1000000],
+		['completed', '', '--capture', '--output-dir', $who->{home}, '--', 'echo'],
+		['output', '', '-p', './limited.json', '--', 'yes'],
+		['timeout', '', '--timeout', '300ms', '--net', 'host', '--', 'sleep', 1000],
+		['cancelled', 'timeout 1', '--', 'sleep', 1000],
+		['lost', 'exec >/dev/full;', '-p', './limited.json', '--', 'echo'],
+		['not-found', '', 'no-such-command'],
+		['not-executable', '', '/etc/passwd'],
+		['not-executable', '', '--capture', '--', './busy'],
+		['setup-failed', 'ulimit -f 0;', 'true'],
+		['refused', '', '--read', '/nowhere', '--', 'true'],
+		['refused', '', '-p', 'no-such-policy', '--', 'true'],
+		['refused', '', '--bwrap', '/bin/false', '--', 'true'],
+		['refused', ''],
+	);
+	my $texts = '';
+	for (@rows) {
+		my ($outcome, $before, @args) = @$_;
+		my $got = run($who, ['bash', '-c', qq{exec 3>&1 >/dev/null 2>&1; $before "\$0" --report fd:3 "\$@"}, $EXEC, @args]);
+		like($got->{out}, qr/"outcome":\s*"$outcome"/, "a report: $outcome: @args");
+		$texts .= $got->{out} =~ s/\n//gr . "\n";
+	}
+	put($who, "$who->{home}/reports", $texts);
+	my @said = split /\n/, run($who, ['sh', '-c', 'python3 -c "$0" "$1" < "$2"', $validate, $schema, "$who->{home}/reports"])->{out};
+	is($said[$_], 'valid', "the schema holds for: $rows[$_][0]: @{$rows[$_]}[2 .. $#{$rows[$_]}]") for 0 .. $#rows;
+	is(run($who, ['python3', '-c', $validate, $schema], stdin => '{"sbx": 1}')->{out} =~ s/;.*//sr,
+		"\$: 'phase' is a required property", 'and not for anything');
 }
 SKIP: {
 	skip 'needs root', 1 if $>;
