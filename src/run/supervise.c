@@ -482,7 +482,7 @@ static void deliver(struct run *run)
 
 static void finish(struct run *run, enum run_outcome outcome, int exit_code)
 {
-	run->result->phase = PHASE_RUN;
+	run->result->phase = run->child.released ? PHASE_RUN : PHASE_SETUP;
 	run->result->outcome = outcome;
 	run->result->exit_code = exit_code;
 }
