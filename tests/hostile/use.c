@@ -1,0 +1,103 @@
+/*
+ * use WHAT N: uses up something. Exit status: 0 = all of it was to be had, 11 = it was refused.
+ *
+ *   memory N     N MiB, one after the other, of which it says each on standard output with "memory N say"
+ *   cpu N        N milliseconds of processor time
+ *   processes N  N children, which wait
+ *   threads N    N threads, which wait
+ *   bomb 0       children, all of which do the same, until it is killed
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+#define STACK 16384 /* PTHREAD_STACK_MIN */
+
+static int use_memory(long n, int say)
+{
+	for (long i = 0; i < n; i++) {
+		char *p =
+			mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (p == MAP_FAILED)
+			return 11;
+		memset(p, 1, MIB);
+		if (say && printf("%ld\n", i + 1) > 0)
+			fflush(stdout);
+	}
+	return 0;
+}
+
+static int use_cpu(long ms)
+{
+	while (clock() < ms * (CLOCKS_PER_SEC / 1000))
+		;
+	return 0;
+}
+
+static int use_processes(long n)
+{
+	for (long i = 0; i < n; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			return 11;
+		if (pid == 0)
+			for (;;)
+				pause();
+	}
+	return 0;
+}
+
+static void *wait_for_ever(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static int use_threads(long n)
+{
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	for (long i = 0; i < n; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, &attr, wait_for_ever, NULL) != 0)
+			return 11;
+	}
+	return 0;
+}
+
+static _Noreturn void bomb(void)
+{
+	signal(SIGCHLD, SIG_IGN);
+	for (;;)
+		fork();
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 2 ? argv[1] : "";
+	long n = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
+
+	if (strcmp(what, "memory") == 0)
+		return use_memory(n, argc > 3);
+	if (strcmp(what, "cpu") == 0)
+		return use_cpu(n);
+	if (strcmp(what, "processes") == 0)
+		return use_processes(n);
+	if (strcmp(what, "threads") == 0)
+		return use_threads(n);
+	if (strcmp(what, "bomb") == 0)
+		bomb();
+	return 2;
+}
