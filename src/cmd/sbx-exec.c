@@ -521,6 +521,8 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 			.kill = policy->limits.output_kill},
 		.wall_ms = policy->limits.wall_ms,
 		.limits = &e->limits,
+		.progress = e->options.progress && isatty(STDERR_FILENO) &&
+			    (e->options.capture || e->options.output_dir),
 	};
 	if (find_repositories(&e->prepared, e->prepared.tree, &repositories, err) < 0)
 		return -1;

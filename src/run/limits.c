@@ -18,6 +18,8 @@
 #define MEMORY_MS 50
 #define CPU_MS 5
 #define WATCHDOG "watchdog"
+/* Processes around the command: the shim, bwrap, and the sandbox's pid 1. */
+#define AROUND 3
 
 static const struct {
 	const char *name;
@@ -209,6 +211,18 @@ int limits_look(struct limits *l, int64_t now, pid_t shim, struct err *err)
 	}
 	l->next = next;
 	return LIMITS;
+}
+
+void limits_usage(const struct limits *l, pid_t shim, int64_t *memory, int64_t *processes)
+{
+	struct leaf_counts counts;
+	struct procs procs;
+	struct err ignored;
+	bool seen = procs_read(shim, &procs, &ignored) == 0;
+
+	leaf_read(l->leaf, &counts);
+	*memory = counts.memory >= 0 ? counts.memory : seen ? (int64_t)procs.memory : -1;
+	*processes = seen ? (int64_t)procs.processes - AROUND : -1;
 }
 
 void limits_measure(struct limits *l, pid_t shim)

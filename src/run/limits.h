@@ -80,6 +80,8 @@ void limits_add_memory(struct limits *limits, int fd);
 /* Looks at the processes below the shim, when it is time. LIMIT_CPU or LIMIT_MEMORY: it was hit;
  * LIMITS: none was; -1 when that cannot be known any more, and the limit is no longer held. */
 int limits_look(struct limits *limits, int64_t now, pid_t shim, struct err *err);
+/* What the command uses now: bytes and processes; -1 = not known. */
+void limits_usage(const struct limits *limits, pid_t shim, int64_t *memory, int64_t *processes);
 /* Before processes are killed: the kernel adds up in the shim only what has ended by itself. Does
  * nothing where a cgroup counts. */
 void limits_measure(struct limits *limits, pid_t shim);

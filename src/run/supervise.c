@@ -52,6 +52,7 @@
 #include "base/open.h"
 #include "base/read.h"
 #include "run/launch.h"
+#include "run/progress.h"
 #include "run/stdio.h"
 #include "run/watch.h"
 
@@ -95,7 +96,7 @@ struct run {
 	int64_t keyed_at;
 	int passed; /* the last signal that was passed on and can end the command */
 	pid_t init; /* the sandbox's pid 1, by its pid here; 0 = not known yet */
-	int64_t start, wall_at, kill_at, watch_at; /* CLOCK_MONOTONIC, ms; NEVER */
+	int64_t start, wall_at, kill_at, watch_at, progress_at; /* CLOCK_MONOTONIC, ms; NEVER */
 };
 
 static int64_t now_ms(void)
@@ -337,6 +338,15 @@ static int poll_time(int64_t now, int64_t then)
 	return then < 3600000 ? (int)then : 3600000;
 }
 
+static void show_progress(struct run *run, int64_t now)
+{
+	int64_t memory, processes;
+
+	limits_usage(run->spec->limits, run->child.pid, &memory, &processes);
+	progress_show(now - run->start, memory, processes);
+	run->progress_at = now + PROGRESS_STEP_MS;
+}
+
 /* Acts on deadlines; the milliseconds until the next for poll. */
 static int check_time(struct run *run)
 {
@@ -350,6 +360,8 @@ static int check_time(struct run *run)
 		end_run(run, OUTCOME_TIMEOUT, SIGTERM);
 	if (!run->ending && run->child.released)
 		look(run, now);
+	if (!run->ending && now >= run->progress_at)
+		show_progress(run, now);
 	if (now >= run->kill_at) {
 		run->kill_at = NEVER;
 		if (run->exit_state == EXIT_UNKNOWN)
@@ -363,6 +375,8 @@ static int check_time(struct run *run)
 		next = run->wall_at;
 	if (!run->ending && run->watch_at < next)
 		next = run->watch_at;
+	if (!run->ending && run->progress_at < next)
+		next = run->progress_at;
 	if (!run->ending && run->child.released && run->spec->limits->next < next)
 		next = run->spec->limits->next;
 	return poll_time(now, next);
@@ -667,6 +681,7 @@ static int start(struct run *run, struct err *err)
 			       ? run->start + (int64_t)spec->wall_ms
 			       : NEVER;
 	run->kill_at = run->watch_at = NEVER;
+	run->progress_at = spec->progress ? run->start + PROGRESS_DELAY_MS : NEVER;
 	if (launch(&run->child, &launched, &run->result->notes, err) < 0)
 		return -1;
 	stdio_started(&run->io);
@@ -687,6 +702,8 @@ void run_supervised(const struct run_spec *spec, struct run_result *result)
 	} else {
 		loop(&run);
 		deliver(&run);
+		if (spec->progress)
+			progress_clear();
 		judge(&run);
 	}
 	child_close(&run.child);

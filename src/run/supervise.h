@@ -32,6 +32,7 @@ struct run_spec {
 	struct output_spec output;
 	uint64_t wall_ms;      /* 0 = no limit */
 	struct limits *limits; /* opened; the others */
+	bool progress;         /* a status line on standard error (run/progress.h) */
 };
 
 /* Runs. Fills phase, outcome, exit_code, duration_ms, what was used, out, errors and err of result,
