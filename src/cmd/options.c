@@ -112,7 +112,7 @@ static const struct option_row table[] = {
 		set_output_dir, NULL, NULL, 0},
 	{NULL, "summary", 0, NULL, "say at the end how it went, on standard error", TOOL_EXEC,
 		set_switch, NULL, NULL, offsetof(struct options, summary)},
-	{NULL, "progress", 0, NULL, "on a terminal: a status line while output is captured",
+	{NULL, "progress", 0, NULL, "a status line while output is captured",
 		TOOL_EXEC, set_switch, NULL, NULL, offsetof(struct options, progress)},
 	{NULL, "strict", 0, NULL, "sbx-plan's --strict, and 125 after a violation", TOOL_EXEC,
 		set_switch, NULL, NULL, offsetof(struct options, strict)},

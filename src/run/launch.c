@@ -26,6 +26,9 @@
 #include <unistd.h>
 
 #define SHIM_STACK 65536
+/* The shim, which as an init cannot kill itself, ends with this and the signal that bwrap was ended
+ * by. bwrap's own exit codes are below, but where it tells the command's by its status too. */
+#define KILLED 192
 
 enum step {
 	STEP_GROUPS,
@@ -171,7 +174,7 @@ static _Noreturn void guard(const struct shim *shim)
 	if (info.si_pid == 0)
 		info = (siginfo_t){.si_code = CLD_KILLED, .si_status = SIGKILL};
 	guard_sweep(outer);
-	_exit(info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status);
+	_exit(info.si_code == CLD_EXITED ? info.si_status : KILLED + info.si_status % 64);
 }
 
 /* Makes a file a read-only mount of its own; 0 or -1 with errno. */
@@ -514,8 +517,10 @@ void launch_wait(struct child *child, struct child_end *end)
 	while (syscall(SYS_waitid, P_PID, child->pid, &info, WEXITED, &used) < 0 && errno == EINTR)
 		;
 	*end = (struct child_end){
-		.killed = info.si_code != CLD_EXITED || info.si_status > 128,
-		.status = info.si_status & 127,
+		.killed = info.si_code != CLD_EXITED || info.si_status > KILLED,
+		.status = info.si_code == CLD_EXITED && info.si_status > KILLED
+				  ? info.si_status - KILLED
+				  : info.si_status,
 		.cpu_ms = milliseconds(&used.ru_utime) + milliseconds(&used.ru_stime),
 		.max_rss = (int64_t)used.ru_maxrss * 1024,
 	};

@@ -78,7 +78,7 @@ bool launch_taken(const struct child *child);
 void launch_kill(const struct child *child);
 /* How bwrap ended, and what the whole tree used. */
 struct child_end {
-	bool killed;     /* by a signal; an exit code above 128 counts as one */
+	bool killed;     /* by a signal; known only where bwrap has told no exit code */
 	int status;      /* the signal, or the exit code */
 	int64_t cpu_ms;  /* of all processes; without those that were left when bwrap had ended */
 	int64_t max_rss; /* bytes, of the largest process; this one as it was at the clone counts

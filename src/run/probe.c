@@ -266,7 +266,7 @@ static bool was_filtered(struct child *child)
 	struct child_end end;
 
 	launch_wait(child, &end);
-	return end.killed && end.status == SIGSYS;
+	return end.status == (end.killed ? SIGSYS : 128 + SIGSYS);
 }
 
 /* Runs bwrap with words and waits for its end, for a time. Whether it has come to its command; text
