@@ -397,17 +397,18 @@ static void loop(struct run *run)
 		{.fd = run->signal_fd, .events = POLLIN},
 		{.fd = run->child.status, .events = POLLIN},
 	};
-
 	struct pollfd *const watched = &fds[3], *const pumps = &fds[3 + WATCH_FDS];
 
 	while (!fds[0].revents) {
 		/* Nothing is taken from the caller's files for a command that may never start. */
 		size_t n_pumps = run->child.released ? run->io.n_pumps : 0;
 
+		int timeout = check_time(run); /* which may change what is watched */
+
 		watch_fds(run->watch, watched);
 		for (size_t i = 0; i < n_pumps; i++)
 			pump_wait(&run->io.pumps[i], &pumps[2 * i]);
-		if (poll(fds, 3 + WATCH_FDS + 2 * n_pumps, check_time(run)) < 0)
+		if (poll(fds, 3 + WATCH_FDS + 2 * n_pumps, timeout) < 0)
 			continue;
 		for (size_t i = 0; i < n_pumps; i++)
 			pump_step(&run->io, &run->io.pumps[i], &pumps[2 * i]);

@@ -86,11 +86,12 @@ sub lost {
 			my $started = time;
 			my ($run, $report) = while_running($who, \@options, sub {
 				my ($run) = @_;
+				sleep 0.3 if $by eq 'the host'; # inotify, or what comes before it
 				$by eq 'the host' ? on_host($who, $script)
 					: is(run($who, [$EXEC, '-p', 'default', '--write', './', '--', 'sh', '-ec', $script])->{code}, 0,
 						"$who->{name}: (another sandbox can)");
 				is(line($run), undef, "$who->{name}: $what by $by: the command is ended");
-			}, 'echo up; exec sleep 300');
+			}, 'echo up; exec sleep 20');
 			is("$run->{code} $report->{outcome}", '125 violation', "$who->{name}: $what by $by: violation");
 			is(violations($report), $violations, "$who->{name}: $what by $by: what was lost");
 			like($run->{err}, qr/conf/, "$who->{name}: and it is said");
@@ -101,18 +102,20 @@ sub lost {
 # Seen only when the command has ended by itself: the supervisor was kept from looking.
 sub late {
 	my ($who) = @_;
-	my $dir = project($who);
-	put($who, "$dir/$_", "$_\n") for qw(key new);
-	my ($run, $report) = while_running($who, [policy($who, '"deny": ["./key"]')], sub {
-		my ($run) = @_;
-		kill 'STOP', $run->{pid};
-		on_host($who, 'mv new key');
-		syswrite $run->{in}, "go\n";
-		sleep 0.3;
-		kill 'CONT', $run->{pid};
-	});
-	is("$run->{code} $report->{outcome} " . violations($report), '125 violation lost key',
-		"$who->{name}: a cover that is lost right before the command's end");
+	for my $script ('mv new key', 'mv key moved') {
+		my $dir = project($who);
+		put($who, "$dir/$_", "$_\n") for qw(key new);
+		my ($run, $report) = while_running($who, [policy($who, '"deny": ["./key"]')], sub {
+			my ($run) = @_;
+			kill 'STOP', $run->{pid};
+			on_host($who, $script);
+			syswrite $run->{in}, "go\n";
+			sleep 0.3;
+			kill 'CONT', $run->{pid};
+		});
+		is("$run->{code} $report->{outcome} " . violations($report), '125 violation lost key',
+			"$who->{name}: a cover that is lost right before the command's end ($script)");
+	}
 }
 
 # A program of the host's that takes its socket away ends nobody's run.
@@ -342,13 +345,17 @@ sub exhausted {
 	}
 	close $ready_w;
 	SKIP: {
-		skip 'the number of inotify_init1 on this machine is not known', 4 if readline($ready) ne "up\n";
+		skip 'the number of inotify_init1 on this machine is not known', 6 if readline($ready) ne "up\n";
 		my @options = policy($who, '"deny": ["./conf/key"], "read": [{"path": "./late", "missing": "quarantine"}]');
 		my ($run, $report) = while_running($who, \@options, sub { sleep 0.5 }, 'echo x >late; echo up; read x; exit 0');
 		is("$run->{code} " . violations($report), '0 appeared late', "$who->{name}: names are looked at in the end");
 		like(join("\n", @{$report->{notes}}), qr/^not watched while the command ran.*max_user_instances/m, "$who->{name}: and a note says why not before");
-		($run, $report) = while_running($who, \@options, sub { on_host($who, 'mv conf/new conf/key') });
-		is($report->{outcome}, 'violation', "$who->{name}: a cover that is replaced is seen all the same");
+		($run, $report) = while_running($who, \@options, sub {
+			sleep 0.3;
+			on_host($who, 'mv conf/new conf/key');
+			is(line($_[0]), undef, "$who->{name}: the command is ended");
+		}, 'echo up; exec sleep 20');
+		is($report->{outcome}, 'violation', "$who->{name}: since a cover that is replaced is seen all the same");
 	}
 	kill 'KILL', $holder;
 	waitpid $holder, 0;
@@ -374,7 +381,7 @@ for my $who (@who) {
 	}
 }
 SKIP: {
-	skip 'needs root', 5 if $>;
+	skip 'needs root', 8 if $>;
 	as_user(@who);
 	exhausted();
 }
