@@ -229,8 +229,7 @@ void limits_measure(struct limits *l, pid_t shim)
 {
 	struct err ignored;
 
-	if (!leaf_by(l->leaf, LEAF_CPU))
-		procs_read(shim, &l->used, &ignored);
+	procs_read(shim, &l->used, &ignored);
 }
 
 /* The command's exit code is what the kernel's limit of processor time makes of it, and the time
@@ -294,6 +293,7 @@ static bool ended_by_memory(const struct run_result *result)
 		       result->outcome == OUTCOME_LOST || result->outcome == OUTCOME_SETUP_FAILED);
 }
 
+/* How many are full; -1: none is, though one may have been. */
 static int64_t full_mounts(const struct limits *l)
 {
 	int64_t full = 0;
@@ -303,7 +303,7 @@ static int64_t full_mounts(const struct limits *l)
 		if (fstatfs(l->memory_mounts[i], &fs) == 0 && fs.f_blocks &&
 			(fs.f_bfree == 0 || (fs.f_files && fs.f_ffree == 0)))
 			full++;
-	return full;
+	return full ? full : -1;
 }
 
 void limits_judge(struct limits *l, struct run_result *result)

@@ -82,8 +82,8 @@ void limits_add_memory(struct limits *limits, int fd);
 int limits_look(struct limits *limits, int64_t now, pid_t shim, struct err *err);
 /* What the command uses now: bytes and processes; -1 = not known. */
 void limits_usage(const struct limits *limits, pid_t shim, int64_t *memory, int64_t *processes);
-/* Before processes are killed: the kernel adds up in the shim only what has ended by itself. Does
- * nothing where a cgroup counts. */
+/* Before processes are killed: the kernel adds up in the shim only what has ended by itself, and a
+ * cgroup does not count what a process has. */
 void limits_measure(struct limits *limits, pid_t shim);
 /* After the end of all: how often each was hit, and what memory ran out for; sets the outcome where
  * a limit that the kernel holds was the cause of the end. result has its outcome, cpu_ms and

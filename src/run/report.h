@@ -93,8 +93,8 @@ struct run_result {
 	int exit_code;         /* what the caller exits with */
 	int64_t duration_ms;   /* from the start of bwrap to the end of all; 0 = nothing started */
 	int64_t cpu_ms;        /* of all processes of the run; -1 = nothing started */
-	int64_t max_rss_bytes; /* of the largest process; of what was killed, where no cgroup
-				  counts, what all held just before. -1 = nothing started */
+	int64_t max_rss_bytes; /* of the largest process; of what was killed, what all held just
+				  before. -1 = nothing started */
 	struct run_stream out, errors; /* standard output and error */
 	struct run_oom oom;
 	struct enforcement enforcement[16];
