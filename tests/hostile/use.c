@@ -1,7 +1,7 @@
 /*
  * use WHAT N: uses up something. Exit status: 0 = all of it was to be had, 11 = it was refused.
  *
- *   memory N     N MiB, one after the other, of which it says each on standard output with "memory N say"
+ *   memory N     N MiB, one each 2 ms, and says so on standard output; "memory N keep": and then waits
  *   cpu N        N milliseconds of processor time
  *   processes N  N children, which wait
  *   threads N    N threads, which wait
@@ -19,7 +19,7 @@
 #define MIB ((size_t)1 << 20)
 #define STACK 16384 /* PTHREAD_STACK_MIN */
 
-static int use_memory(long n, int say)
+static int use_memory(long n, int keep)
 {
 	for (long i = 0; i < n; i++) {
 		char *p =
@@ -28,9 +28,12 @@ static int use_memory(long n, int say)
 		if (p == MAP_FAILED)
 			return 11;
 		memset(p, 1, MIB);
-		if (say && printf("%ld\n", i + 1) > 0)
-			fflush(stdout);
+		usleep(2000);
 	}
+	printf("%ld MiB\n", n);
+	fflush(stdout);
+	while (keep)
+		pause();
 	return 0;
 }
 

@@ -26,7 +26,7 @@ sub endings_place {
 	my $owner = {uid => 0, gid => 0};
 	put($owner, "$dir/plain", "true\n", 0644);
 	put($owner, "$dir/script", "#!/nowhere/sh\n", 0755);
-	put($owner, "$dir/use", slurp("$ENV{SBX_BUILD}/tests/hostile/use"), 0755);
+	put($owner, "$dir/use", slurp("$ENV{SBX_BUILD}/tests/hostile/use") // die, 0755);
 	mkdir "$dir/directory" or die;
 }
 

@@ -3,7 +3,6 @@
 use strict;
 use warnings;
 use FindBin;
-use File::Find ();
 use Test::More;
 use Time::HiRes qw(time sleep);
 BEGIN { require "$FindBin::Bin/run-lib.pl" }
@@ -15,13 +14,6 @@ my ($rounds, $stride) = $ENV{SBX_FULL} || $ENV{CI} ? (600, 8) : (64, 61);
 sub stubborn {
 	my ($mark) = @_;
 	return ('sh', '-c', "trap '' TERM INT HUP QUIT; setsid sleep 1000.$mark & sleep 1001.$mark & echo; wait; wait");
-}
-
-# The cgroups of runs.
-sub leaves {
-	my @found;
-	File::Find::find({no_chdir => 1, wanted => sub { push @found, $_ if m{/sbx-[0-9a-f]{16}$} }}, '/sys/fs/cgroup') if -d '/sys/fs/cgroup';
-	return @found;
 }
 
 for my $who (callers()) {

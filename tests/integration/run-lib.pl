@@ -1,6 +1,7 @@
 # What the tests of sbx-exec's running part share: runs in the background, and the processes that a run leaves.
 use strict;
 use warnings;
+use File::Find ();
 use FindBin;
 use JSON::PP ();
 require "$FindBin::Bin/lib.pl";
@@ -72,6 +73,13 @@ sub left {
 		select undef, undef, undef, 0.1;
 	}
 	return map { s/\0/ /gr } map { slurp($_) // '' } @left;
+}
+
+# The cgroups of runs.
+sub leaves {
+	my @found;
+	File::Find::find({no_chdir => 1, wanted => sub { push @found, $_ if m{/sbx-[0-9a-f]{16}$} }}, '/sys/fs/cgroup') if -d '/sys/fs/cgroup';
+	return @found;
 }
 
 # A run with a report: what run gives, and the report.
