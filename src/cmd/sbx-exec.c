@@ -527,7 +527,8 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 	if (find_repositories(&e->prepared, e->prepared.tree, &repositories, err) < 0)
 		return -1;
 	run_supervised(&spec, &e->result);
-	note_repositories(&e->prepared, &repositories, &e->result.notes);
+	if (e->result.phase == PHASE_RUN)
+		note_repositories(&e->prepared, &repositories, &e->result.notes);
 	if (e->result.outcome == OUTCOME_SETUP_FAILED && e->probe.kept) {
 		probe_forget(&e->request);
 		strvec_push(&e->result.notes,

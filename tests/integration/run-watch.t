@@ -91,7 +91,7 @@ sub lost {
 					: is(run($who, [$EXEC, '-p', 'default', '--write', './', '--', 'sh', '-ec', $script])->{code}, 0,
 						"$who->{name}: (another sandbox can)");
 				is(line($run), undef, "$who->{name}: $what by $by: the command is ended");
-			}, 'echo up; exec sleep 20');
+			}, 'echo up; sleep 20; echo late');
 			is("$run->{code} $report->{outcome}", '125 violation', "$who->{name}: $what by $by: violation");
 			is(violations($report), $violations, "$who->{name}: $what by $by: what was lost");
 			like($run->{err}, qr/conf/, "$who->{name}: and it is said");
@@ -354,7 +354,7 @@ sub exhausted {
 			sleep 0.3;
 			on_host($who, 'mv conf/new conf/key');
 			is(line($_[0]), undef, "$who->{name}: the command is ended");
-		}, 'echo up; exec sleep 20');
+		}, 'echo up; sleep 20; echo late');
 		is($report->{outcome}, 'violation', "$who->{name}: since a cover that is replaced is seen all the same");
 	}
 	kill 'KILL', $holder;
