@@ -25,7 +25,7 @@ struct expected_mount {
 	ino_t ino;
 	bool read_only;
 	/* The bind on a name of which it stands: its sandbox path, borrowed. NULL = it stands on the
-	 * sandbox's own and can not be lost; else (run/watch.h) the host could take it away. */
+	 * sandbox's own and cannot be lost; else the host could take it away (run/watch.h). */
 	const char *over;
 	char *name;       /* with over: the host's name under it, owned */
 	char *rule;       /* with over: whose it is, "FILE: POINTER", owned */
