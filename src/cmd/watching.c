@@ -64,7 +64,7 @@ static void find_over(const struct plan *plan, const struct op *op, struct expec
 	m->name = path_join(over->source, path_below(op->dest, over->dest));
 	m->rule = origin_text(&op->why->origin);
 	/* Programs end, and take their sockets away. */
-	m->lost_report = op->why->socket;
+	m->lost_report = op->why->socket || op->why->lost_report;
 }
 
 static void expect_mounts(struct watch_spec *out, const struct plan *plan, const struct tree *tree)
@@ -106,9 +106,11 @@ static const struct op *shown_by(const struct plan *plan, const char *path)
 }
 
 static void add_name(struct watch_spec *out, size_t *alloc, const struct op *op,
-	const struct rule *rule, const char *path, const char *link)
+	const struct tree *tree, const struct rule *rule, const char *path, const char *link)
 {
 	bool writable = op->kind == OP_BIND_WRITE;
+	CLEANUP_FREE char *dir = path_parent(path);
+	struct tree_stat st;
 
 	GROW(out->names, out->n_names, *alloc);
 	out->names[out->n_names++] = (struct watch_name){
@@ -119,6 +121,7 @@ static void add_name(struct watch_spec *out, size_t *alloc, const struct op *op,
 		.link = link ? xstrdup(link) : NULL,
 		/* Elsewhere the command cannot have made it. */
 		.quarantine = writable && rule->missing == MISSING_QUARANTINE,
+		.late = tree_lstat(tree, dir, &st) < 0,
 	};
 }
 
@@ -136,12 +139,12 @@ static void find_names(struct watch_spec *out, size_t *alloc, const struct plan 
 	for (size_t i = 0; i < t.n_hops; i++) {
 		op = shown_by(plan, t.hops[i].path);
 		if (op && op->kind == OP_BIND_WRITE)
-			add_name(out, alloc, op, rule, t.hops[i].path, t.hops[i].text);
+			add_name(out, alloc, op, tree, rule, t.hops[i].path, t.hops[i].text);
 	}
 	/* What is denied would show, what is to be read only could be written. */
 	op = t.error == -ENOENT || t.error == -ENOTDIR ? shown_by(plan, t.path) : NULL;
 	if (op && (rule->access == ACCESS_DENY || op->kind == OP_BIND_WRITE))
-		add_name(out, alloc, op, rule, t.path, NULL);
+		add_name(out, alloc, op, tree, rule, t.path, NULL);
 	target_clear(&t);
 }
 

@@ -330,7 +330,7 @@ static void quarantine(struct watch *w, size_t i, const struct base *base, const
 	const struct watch_name *name = &w->spec->names[i];
 	CLEANUP_FREE char *to = NULL, *what = NULL;
 
-	if (!last && w->names[i].moves == MOVES)
+	if (!last && (name->late || w->names[i].moves == MOVES))
 		return;
 	if (is_shared(base)) {
 		what = xstrdup(base->lock < 0

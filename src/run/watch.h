@@ -44,6 +44,8 @@ struct watch_name {
 	char *rule;      /* whose it is: "FILE: POINTER" */
 	char *link;      /* what the symbolic link says that is there; NULL = nothing is there */
 	bool quarantine; /* what appears is moved aside */
+	bool late;       /* but only at the end: a directory on its way was missing as well, and is
+			    the work of whoever makes it (a new repository, say) */
 };
 
 /* Has to outlive the watch. */
