@@ -3,8 +3,8 @@
  *
  * The processes: sbx-exec (here) -> the shim (pid 1 of the outer pid namespace) -> bwrap -> bwrap's
  * child (pid 1 of the sandbox; leader of a session and process group of its own) -> the command, in
- * that group. One poll loop sees everything: the shim's pidfd, a signalfd, bwrap's
- * status pipe, the pumps (run/stdio.h), and a timeout to the next deadline.
+ * that group. One poll loop sees everything: the shim's pidfd, a signalfd, bwrap's status pipe, the
+ * pumps (run/stdio.h), what is watched (run/watch.h), and a timeout to the next deadline.
  *
  * What ends a run. The first cause wins and is never replaced:
  *  - the command ends: bwrap writes {"exit-code": N} on the status pipe. The shim is killed at
