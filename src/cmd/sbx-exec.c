@@ -253,22 +253,34 @@ static int file_in_memory(const struct bwrap_source *file)
 	return error ? error : -EIO;
 }
 
+/* Whether what was planned is still at a host path. */
+static bool stays(const struct exec *e, const char *path)
+{
+	int fd = tree_live_open(e->prepared.tree, path);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* Whether the covered sockets are still there: bwrap cannot mount over a name that is gone, and
  * sockets come and go more than files do. */
 static bool sockets_stay(const struct exec *e)
 {
 	const struct plan *plan = &e->prepared.plan;
 
-	for (size_t i = 0; i < plan->n; i++) {
-		int fd = -1;
-
-		if (!plan->ops[i].why->socket)
-			continue;
-		fd = tree_live_open(e->prepared.tree, plan->ops[i].why->path);
-		if (fd < 0)
+	for (size_t i = 0; i < plan->n; i++)
+		if (plan->ops[i].why->socket && !stays(e, plan->ops[i].why->path))
 			return false;
-		close(fd);
-	}
+	return true;
+}
+
+/* Whether what bwrap binds is: an open descriptor does not keep a name. */
+static bool sources_stay(const struct exec *e)
+{
+	for (size_t i = 0; i < e->words.n_sources; i++)
+		if (e->words.sources[i].path && !stays(e, e->words.sources[i].path))
+			return false;
 	return true;
 }
 
@@ -551,14 +563,15 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 			strvec_push(&e->result.notes, e->notes.v[i]);
 		if (rc == 0)
 			rc = attempt(e, phase, err);
-		if (rc < 0 || e->result.phase != PHASE_SETUP || sockets_stay(e) || left == 1)
+		if (rc < 0 || e->result.outcome != OUTCOME_SETUP_FAILED || left == 1 ||
+			(sockets_stay(e) && sources_stay(e)))
 			return rc;
 		forget_plan(e);
 		run_result_clear(&e->result);
 		e->result = (struct run_result)RUN_RESULT_INIT;
 		strvec_push(&e->notes,
-			"made anew: a socket of the host went away before it was covered (bwrap's"
-			" message is about that)");
+			"made anew: a file or socket of the host went away while the sandbox was "
+			"made (bwrap's message is about that)");
 	}
 }
 
