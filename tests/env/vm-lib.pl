@@ -16,6 +16,7 @@ sub guest_user { return ('/bin/setpriv', '--reuid', 1000, '--regid', 1000, '--cl
 # Boots a machine that makes the runs of the rows, and judges them. append: words for the kernel's command line, of which
 # init knows cgroup=v1|v2|hybrid|none and root=initial (stay in the initial RAM file system). setup: lines of shell that
 # come first. programs: more of them, host path => guest path. checks: [NAME, WORDS...] of what has to end with exit code 0.
+# runs: [SUB, WORDS...] of others, whose SUB gets {code, out, err}. limit: seconds that all may take.
 my $boots = 0;
 sub booted {
 	my (%how) = @_;
@@ -45,15 +46,20 @@ sub booted {
 			push @script, join ' ', 'attempt', map { "'" . s/'/'\\''/gr . "'" } @in, words('/place', @$options);
 		}
 	}
-	my @checks = @{$how{checks} || []};
-	for my $check (@checks) {
+	my @others = @{$how{runs} || []};
+	for my $check (@{$how{checks} || []}) {
 		my ($name, @words) = @$check;
+		push @others, [sub { is($_[0]{code}, 0, "$how{append}: $name") or diag($_[0]{out}, $_[0]{err}) }, @words];
+	}
+	my $first = @script;
+	for my $other (@others) {
+		my ($judge, @words) = @$other;
 		push @script, join ' ', 'attempt', map { "'" . s/'/'\\''/gr . "'" } @words;
 	}
 	put($root, "$tree/script", join("\n", $how{setup} // '', @script, 'echo @@end', ''));
 	system("cd $tree && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1 >../initrd") == 0 or die 'cpio';
 	put($root, "$dir/$_", '') for qw(console answer);
-	my $code = system('timeout', '-k', 5, 180, 'qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-M', 'q35', '-cpu', 'max', '-smp', 2, '-m', 768,
+	my $code = system('timeout', '-k', 5, $how{limit} // 180, 'qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-M', 'q35', '-cpu', 'max', '-smp', 2, '-m', 768,
 		'-kernel', $kernel, '-initrd', "$dir/initrd", '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot',
 		'-append', 'console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init mitigations=off tsc=unstable random.trust_cpu=on ' . ($how{append} // ''),
 		'-serial', "file:$dir/console", '-serial', "file:$dir/answer");
@@ -67,10 +73,7 @@ sub booted {
 		push @got, {code => $1, out => '', err => ''} if /^\@\@run (\d+)/;
 		$got[-1]{$1 eq 'o' ? 'out' : 'err'} .= "$2\n" if /^([oe]):(.*)/;
 	}
-	for my $check (reverse @checks) {
-		my $seen = pop @got;
-		is($seen->{code}, 0, "$how{append}: $check->[0]") or diag($seen->{out}, $seen->{err});
-	}
+	$others[$_][0]->($got[$first + $_]) for 0 .. $#others;
 	for my $run (@runs) {
 		judge($run->{row}, sub { $got[$run->{at}{"@_"}] });
 	}

@@ -5,6 +5,7 @@
  *   cpu N        N milliseconds of processor time
  *   processes N  N children, which wait
  *   threads N    N threads, which wait
+ *   signal N     itself, by signal N (a shell may ignore some)
  *   bomb 0       children, all of which do the same, until it is killed
  */
 #include <pthread.h>
@@ -100,6 +101,10 @@ int main(int argc, char **argv)
 		return use_processes(n);
 	if (strcmp(what, "threads") == 0)
 		return use_threads(n);
+	if (strcmp(what, "signal") == 0) {
+		signal((int)n, SIG_DFL);
+		return raise((int)n);
+	}
 	if (strcmp(what, "bomb") == 0)
 		bomb();
 	return 2;
