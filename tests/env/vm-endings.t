@@ -17,7 +17,25 @@ chmod +x /place/script
 mkdir /place/directory
 mkdir -m 700 /run/0 /run/1000
 chown 1000:1000 /run/1000
+echo '{"sbx": 1, "extends": ["default"], "limits": {"core": "1M"}}' >/place/core.json
+printf '#!/bin/sh\n: >/run/caught\n' >/place/catch
+chmod +x /place/catch
 END
+
+# Whether the program that core_pattern names gets a core.
+sub core {
+	my ($wanted, @options) = @_;
+	return ('sh', '-c', <<'END', 'sh', $wanted, '/place/sbx-exec', @options, '--', '/place/use', 'signal', 11);
+wanted=$1
+shift
+echo '|/place/catch' >/proc/sys/kernel/core_pattern
+"$@"
+sleep 2
+[ -e /run/caught ] && seen=yes || seen=no
+rm -f /run/caught
+[ $seen = "$wanted" ]
+END
+}
 
 # The runs of all rows for a caller, who is made by the words in front, and of one that says who holds the limits.
 sub all_rows {
@@ -28,6 +46,7 @@ sub all_rows {
 
 for my $cgroup ($ENV{SBX_CGROUP} || qw(v1 v2 hybrid none)) {
 	booted(append => "cgroup=$cgroup", rows => [], setup => $setup, limit => 900, programs => {"$ENV{SBX_BUILD}/tests/hostile/use" => '/place/use'},
+		checks => [['core: 0 is none for a program of the system either', core('no')], ['core: (which is called)', core('yes', '-p', '/place/core.json')]],
 		runs => [all_rows("$cgroup, root", $root{$cgroup}, 'env', 'XDG_RUNTIME_DIR=/run/0'),
 			all_rows("$cgroup, user", \%user, guest_user(), 'XDG_RUNTIME_DIR=/run/1000')]);
 }
