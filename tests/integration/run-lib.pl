@@ -75,10 +75,16 @@ sub left {
 	return map { s/\0/ /gr } map { slurp($_) // '' } @left;
 }
 
-# The cgroups of runs.
+# The cgroups of runs that have ended: empty ones that stay, as those of others' runs do not.
 sub leaves {
 	my @found;
-	File::Find::find({no_chdir => 1, wanted => sub { push @found, $_ if m{/sbx-[0-9a-f]{16}$} }}, '/sys/fs/cgroup') if -d '/sys/fs/cgroup';
+	for (1 .. 100) {
+		@found = ();
+		my $look = sub { push @found, $_ if m{/sbx-[0-9a-f]{16}$} && (slurp("$_/cgroup.procs") // '-') eq '' };
+		File::Find::find({no_chdir => 1, wanted => $look}, '/sys/fs/cgroup') if -d '/sys/fs/cgroup';
+		last if !@found;
+		select undef, undef, undef, 0.1;
+	}
 	return @found;
 }
 
