@@ -13,7 +13,8 @@ my %root = (v1 => \%held, v2 => \%held, hybrid => \%held, none => {%user, proces
 my $setup = <<'END';
 echo true >/place/plain
 echo '#!/nowhere/sh' >/place/script
-chmod +x /place/script
+echo '#!/place/loop' >/place/loop
+chmod +x /place/script /place/loop
 mkdir /place/directory
 mkdir -m 700 /run/0 /run/1000
 chown 1000:1000 /run/1000
@@ -41,7 +42,7 @@ END
 sub all_rows {
 	my ($where, $holders, @in) = @_;
 	return ([sub { is_deeply(holders($_[0]{out}), $holders, "$where: (who holds the limits)") }, @in, '/place/sbx-exec', '--probe', '--json'],
-		map { my $row = $_; [sub { judge_ending($where, $row, $holders, $_[0]) }, @in, ending_words($row, '/place', '/place/sbx-exec')] } endings());
+		map { my $row = $_; [sub { judge_ending($where, $row, $holders, $_[0]) }, @in, ending_words($row, '/place', '/place/sbx-exec', 10)] } endings());
 }
 
 for my $cgroup ($ENV{SBX_CGROUP} || qw(v1 v2 hybrid none)) {

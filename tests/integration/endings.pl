@@ -26,15 +26,17 @@ sub endings_place {
 	my $owner = {uid => 0, gid => 0};
 	put($owner, "$dir/plain", "true\n", 0644);
 	put($owner, "$dir/script", "#!/nowhere/sh\n", 0755);
+	put($owner, "$dir/loop", "#!$dir/loop\n", 0755);
 	put($owner, "$dir/use", slurp("$ENV{SBX_BUILD}/tests/hostile/use") // die, 0755);
 	mkdir "$dir/directory" or die;
 }
 
-# The words that run a row in $dir (as endings_place made it) and give a report on standard output. The exit code is that of
+# The words that run a row in $dir (as endings_place made it), with times so many times as long, and give a report on standard output. The exit code is that of
 # sbx-exec; whatever is left of the run ten seconds later is told there, too.
 my $marks = 0;
 sub ending_words {
-	my ($row, $dir, $exec) = @_;
+	my ($row, $dir, $exec, $slow) = @_;
+	my $options = ($row->{with} // '') =~ s/(\d+)ms/$1 * $slow . 'ms'/ger;
 	my $mark = "ending-$$-" . $marks++;
 	my $shell = "exec 3>&1\n";
 	$shell .= bwrap_in_place($row->{bwrap}) if $row->{bwrap};
@@ -64,7 +66,7 @@ done
 rm -rf "$TMPDIR"
 exit $code
 END
-		'--env', "MARK=$mark", '--env', "PATH=$dir:/bin:/usr/bin", split(/ /, $row->{with} // ''), '--', @command);
+		'--env', "MARK=$mark", '--env', "PATH=$dir:/bin:/usr/bin", split(/ /, $options), '--', @command);
 }
 
 # Shell that sets up another bwrap: what the probe tries goes to the real one.

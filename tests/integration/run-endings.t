@@ -17,7 +17,7 @@ sub all_rows {
 	my ($where, $who, @in) = @_;
 	my $holders = holders(run($who, [@in, $EXEC, '--probe', '--json'])->{out});
 	note("$where: " . join ', ', map { "$_ by $holders->{$_}" } sort keys %$holders);
-	judge_ending($where, $_, $holders, run($who, [@in, ending_words($_, $place, $EXEC)])) for @rows;
+	judge_ending($where, $_, $holders, run($who, [@in, ending_words($_, $place, $EXEC, 1)])) for @rows;
 	return $holders;
 }
 
