@@ -445,8 +445,9 @@ static int plan_and_open(struct exec *e, enum run_phase *phase, struct err *err)
 	return err_hint(err, "try again when whatever replaces them is done");
 }
 
-static struct run_limits limits_of(const struct policy *policy)
+static struct run_limits limits_of(const struct exec *e)
 {
+	const struct policy *policy = &e->prepared.policy;
 	const struct policy_limits *l = &policy->limits;
 
 	return (struct run_limits){
@@ -460,6 +461,8 @@ static struct run_limits limits_of(const struct policy *policy)
 				[LIMIT_CORE] = l->core,
 			},
 		.manage = policy->cgroup_manage,
+		.reaches_cgroups = e->prepared.identity.uid == 0 &&
+				   (!e->probe.disable_userns || policy->capabilities.n),
 	};
 }
 
@@ -477,7 +480,7 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		strvec_push(&e->result.notes, e->prepared.plan.notes.v[i]);
 	*phase = PHASE_PROBE;
 	limits_close(&e->limits, &e->result.notes);
-	limits = limits_of(policy);
+	limits = limits_of(e);
 	limits_open(&e->limits, &limits, e->prepared.identity.uid, &e->result.notes);
 	say_what_holds(e);
 	if (check_required(e, err) < 0)

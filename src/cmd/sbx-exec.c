@@ -56,6 +56,8 @@ int main(int argc, char **argv)
 	 * sizes, which counts in memory too. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	/* Ignored, as a caller may have left it, nothing would tell of a child's end. */
+	signal(SIGCHLD, SIG_DFL);
 	if (rc == 0)
 		rc = options_parse(&e.options, TOOL_EXEC, argc, argv, &err);
 	if (rc == 0 && e.options.probe) {

@@ -1,6 +1,7 @@
 #include "run/launch.h"
 
 #include "base/mem.h"
+#include "base/read.h"
 #include "run/host.h"
 #include "run/stdio.h"
 
@@ -67,7 +68,11 @@ struct shim {
 	int keep[3];    /* args, status, hold */
 	int go[2];      /* parent to shim: a byte when its ids are mapped; end-of-file = it died */
 	int message[2]; /* shim to parent: struct message; closed by exec */
+	char inotify[2][24]; /* what all in the namespace may have: instances and watches */
 };
+
+static const char *const inotify_limits[] = {
+	"/proc/sys/user/max_inotify_instances", "/proc/sys/user/max_inotify_watches"};
 
 static void send_message(const struct shim *shim, enum step step)
 {
@@ -242,6 +247,19 @@ static void shim_user(const struct shim *shim)
 		shim_fail(shim, STEP_USER);
 }
 
+/* What inotify takes is counted for the user, whose the supervisor may be, too: a command that took
+ * all would blind what is watched from outside (run/watch.h). As well as can be. */
+static void shim_inotify(const struct shim *shim)
+{
+	for (size_t i = 0; i < sizeof(shim->inotify) / sizeof(shim->inotify[0]); i++) {
+		int fd = open(inotify_limits[i], O_WRONLY | O_CLOEXEC);
+
+		if (fd < 0 || write(fd, shim->inotify[i], strlen(shim->inotify[i])) < 0)
+			return; /* what there is is shared */
+		close(fd);
+	}
+}
+
 static _Noreturn int shim_main(void *arg)
 {
 	const struct shim *shim = arg;
@@ -268,6 +286,8 @@ static _Noreturn int shim_main(void *arg)
 	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
 	if (outer && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		shim_fail(shim, STEP_PROC);
+	if (outer)
+		shim_inotify(shim);
 	guard(shim);
 }
 
@@ -433,6 +453,19 @@ static void close_pipe(int fds[2])
 	}
 }
 
+/* Half of what there is for the caller. */
+static void halve_inotify(struct shim *shim)
+{
+	for (size_t i = 0; i < sizeof(shim->inotify) / sizeof(shim->inotify[0]); i++) {
+		char text[24];
+		ssize_t n = read_text(AT_FDCWD, inotify_limits[i], text, sizeof(text));
+		long limit = n > 0 ? strtol(text, NULL, 10) : 0;
+
+		snprintf(shim->inotify[i], sizeof(shim->inotify[i]), "%ld\n",
+			limit > 1 ? limit / 2 : 1);
+	}
+}
+
 int launch(
 	struct child *child, const struct launch_spec *spec, struct strvec *notes, struct err *err)
 {
@@ -456,6 +489,7 @@ int launch(
 	args = args_memfd(spec, status[1], child->hold[0], err);
 	if (args < 0 || close_on_exec(err) < 0)
 		goto out;
+	halve_inotify(&shim);
 	/* bwrap takes end-of-file for a go, so a hold is one only because our death ends
 	 * everything. */
 	if (!spec->hold)

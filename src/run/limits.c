@@ -86,17 +86,24 @@ static void choose_holder(struct limits *l, enum limit limit, uid_t uid)
 	if (!l->by[limit])
 		l->by[limit] = other_holder(limit, uid, &why);
 	if (!l->by[limit])
-		l->why[limit] = xasprintf("%s; and %s", leaf_why(l->leaf, gift), why);
+		l->why[limit] = xasprintf("%s; and %s",
+			l->asked.reaches_cgroups
+				? "root with user namespaces or capabilities of its own could "
+				  "change its cgroup"
+				: leaf_why(l->leaf, gift),
+			why);
 }
 
 void limits_open(struct limits *l, const struct run_limits *asked, uid_t uid, struct strvec *notes)
 {
-	struct leaf_limits leaf = {.memory = asked->values[LIMIT_MEMORY],
-		.tasks = asked->values[LIMIT_PROCESSES],
-		.cpu = asked->values[LIMIT_CPU] > 0,
-		.manage = asked->manage};
+	struct leaf_limits leaf = {0};
 
 	*l = (struct limits){.asked = *asked, .next = NEVER};
+	if (!asked->reaches_cgroups)
+		leaf = (struct leaf_limits){.memory = asked->values[LIMIT_MEMORY],
+			.tasks = asked->values[LIMIT_PROCESSES],
+			.cpu = asked->values[LIMIT_CPU] > 0,
+			.manage = asked->manage};
 	l->leaf = leaf_make(&leaf, notes);
 	for (int i = 0; i < LIMITS; i++)
 		if (asked->values[i] || i == LIMIT_CORE)
@@ -233,12 +240,16 @@ void limits_measure(struct limits *l, pid_t shim)
 }
 
 /* The command's exit code is what the kernel's limit of processor time makes of it, and the time
- * has been used: as this limit counts it, by ticks, which differs from how it is counted here. */
+ * has been used. The limit counts by ticks, which differs from how it is counted here. */
 static bool ended_by_rlimit_cpu(const struct limits *l, const struct run_result *result)
 {
+	struct rlimit limit = rlimit_of(l, LIMIT_CPU);
+	rlim_t used = result->exit_code == 128 + SIGXCPU   ? limit.rlim_cur
+		      : result->exit_code == 128 + SIGKILL ? limit.rlim_max
+							   : RLIM_INFINITY;
+
 	return by_rlimit(l, LIMIT_CPU) && result->outcome == OUTCOME_COMPLETED &&
-	       (result->exit_code == 128 + SIGXCPU || result->exit_code == 128 + SIGKILL) &&
-	       result->cpu_ms >= (int64_t)l->asked.values[LIMIT_CPU] / 2;
+	       used != RLIM_INFINITY && result->cpu_ms >= (int64_t)used * 800;
 }
 
 static const char *advise(const struct limits *l, const struct run_oom *oom)

@@ -47,6 +47,9 @@ struct run_limits {
 	/* Milliseconds, bytes, or a number; 0 = no limit. LIMIT_CORE: the limit itself. */
 	uint64_t values[LIMITS];
 	bool manage; /* processes of the caller's cgroup may be moved (run/cgroup.h) */
+	/* The command could mount the cgroups and change its own: it is root, and can make user
+	 * namespaces or has capabilities. Then cgroups hold nothing. */
+	bool reaches_cgroups;
 };
 
 /* Zero-initialise; ended by limits_close. */

@@ -352,7 +352,7 @@ char *report_summary(const struct run_result *result)
 static int open_fd(struct newfile *report, const char *number, const int *pass_fds,
 	size_t n_pass_fds, struct err *err)
 {
-	struct stat st;
+	struct stat st, passed;
 	char *end;
 	long fd = strtol(number, &end, 10);
 	int flags = *number >= '0' && *number <= '9' && !*end && fd <= INT_MAX
@@ -362,8 +362,12 @@ static int open_fd(struct newfile *report, const char *number, const int *pass_f
 	if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY || flags & O_PATH)
 		return err_set(err, ERR_USAGE, "--report fd:%s: not a descriptor open for writing",
 			number);
+	if (fstat((int)fd, &st) < 0)
+		return err_set(err, ERR_USAGE, "--report fd:%s: %s", number, strerror(errno));
+	/* Also by another number. */
 	for (size_t i = 0; i < n_pass_fds; i++)
-		if (pass_fds[i] == fd)
+		if (fstat(pass_fds[i], &passed) == 0 && passed.st_dev == st.st_dev &&
+			passed.st_ino == st.st_ino)
 			return err_set(err, ERR_USAGE,
 				"--report fd:%s: the command has it too (--pass-fd)", number);
 	if (fd <= 2) {
@@ -371,12 +375,11 @@ static int open_fd(struct newfile *report, const char *number, const int *pass_f
 		return err_hint(err, "use another descriptor: --report fd:3 3>FILE");
 	}
 	report->fd = (int)fd;
-	/* A regular file has a place, which the command might write. */
-	if (fstat(report->fd, &st) == 0 && S_ISREG(st.st_mode)) {
+	/* A file or a FIFO that has a name the command might write to. */
+	if (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)) {
 		CLEANUP_FREE char *link = xasprintf("/proc/self/fd/%ld", fd);
-		CLEANUP_FREE char *file = realpath(link, NULL);
 
-		report->path = file ? path_parent(file) : NULL;
+		report->path = realpath(link, NULL);
 	}
 	return 0;
 }

@@ -124,8 +124,8 @@ char *report_text(const struct run_result *result);
 /* The same in one line for people, without its end; free with free(). */
 char *report_summary(const struct run_result *result);
 
-/* Opens "FILE" as a new file, or "fd:N": then there is no name, dir is -1, and path the directory of
- * a regular file, else NULL. Ended by newfile_close. ERR_USAGE for an fd that is not open for writing
+/* Opens "FILE" as a new file, or "fd:N": then there is no name, dir is -1, and path that of a
+ * regular file or a FIFO, else NULL. Ended by newfile_close. ERR_USAGE for an fd that is not open for writing
  * or is one of the command's own (0, 1, 2, pass_fds). */
 int report_open(struct newfile *report, const char *place, const int *pass_fds, size_t n_pass_fds,
 	struct err *err);

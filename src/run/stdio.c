@@ -265,6 +265,11 @@ static void pump_write(struct stdio *io, struct pump *pump)
 void pump_step(struct stdio *io, struct pump *pump, const struct pollfd fds[2])
 {
 	if (fds[1].revents & (POLLERR | POLLHUP)) {
+		int left = 0;
+
+		/* What nobody will read was written all the same. */
+		if (pump->stream != 0 && ioctl(pump->from, FIONREAD, &left) == 0)
+			pump->bytes += (uint64_t)left;
 		pump_end(pump);
 	} else if (fds[1].revents) {
 		pump_write(io, pump);

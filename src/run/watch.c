@@ -403,7 +403,10 @@ struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root)
 	if (!any)
 		return NULL;
 	w = xcalloc(1, sizeof(*w));
-	*w = (struct watch){.spec = spec, .inotify = -1};
+	*w = (struct watch){.spec = spec};
+	/* Before the command could use up what there is. Without watches it costs nothing. */
+	w->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	w->refused = errno;
 	w->table = open(path, O_RDONLY | O_CLOEXEC);
 	w->covers = xcalloc(spec->n_mounts + 1, sizeof(*w->covers));
 	w->names = xcalloc(spec->n_names + 1, sizeof(*w->names));
@@ -467,8 +470,6 @@ int watch_start(struct watch *w, struct run_result *result)
 {
 	if (!w)
 		return 0;
-	w->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	w->refused = errno;
 	begin_all(w);
 	look_at_names(w, false, result);
 	check_covers(w, result);

@@ -15,8 +15,8 @@
  * Runs that would do so hold a lock on the root of the bind (an open file description lock on one byte
  * far out, which disturbs nobody else's locks), and one moves only when no other holds it.
  *
- * The kernel takes ten milliseconds and more to close an instance of inotify, half of what a whole run
- * takes. Therefore it is not used in a run's first tenth of a second: in that, mounts that are taken
+ * The kernel takes ten milliseconds and more to close an instance of inotify that has watched
+ * something, half of what a whole run takes. Therefore it is not used in a run's first tenth of a second: in that, mounts that are taken
  * away are seen at once, and all else when it is over or the run is, whichever comes first.
  *
  * All this is detection: what could be read, or be executed, until it was noticed, could be. What

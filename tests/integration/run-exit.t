@@ -42,7 +42,9 @@ for my $who (callers()) {
 		like($got->{err}, qr/^sbx-exec: .+\n/, "$name: and one message");
 		ok(length($report->{error}{message} // ''), "$name: which the report has too");
 	}
-	my ($got, $report) = reported($who, ['./script']);
+	my ($got, $report) = reported($who, ['--', 'sh', '-c', 'exit 4'], before => sub { $SIG{CHLD} = 'IGNORE' });
+	is("$got->{code} $report->{outcome}", '4 completed', "$name: a caller that ignores SIGCHLD");
+	($got, $report) = reported($who, ['./script']);
 	ok($got->{code} == 126 || $got->{code} == 127, "$name: a script without its interpreter is told from a run");
 	isnt($report->{outcome}, 'completed', "$name: in the report too");
 

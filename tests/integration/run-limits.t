@@ -128,6 +128,20 @@ sub cpu {
 	cmp_ok($report->{cpu_ms}, '<', $most, "$who->{name}: cpu: and not long after it");
 }
 
+# What only looks like a limit of the kernel's, or of a cgroup that the command could change.
+sub lookalikes {
+	my ($who) = @_;
+	for my $end (137, 152) {
+		my ($seen) = limited($who, {cpu => '3s'}, "$USE cpu 1800; exit $end");
+		is($seen, "$end completed", "$who->{name}: an exit code $end before the limit is the command's own");
+	}
+	return if $who->{uid};
+	my ($seen, $got, $report) = limited($who, {memory => '64M', processes => 20}, 'exit 3', process => {nested_userns => JSON::PP::true()});
+	is($report->{enforcement}{memory}{by}, 'watchdog', "$who->{name}: root with user namespaces is not held by cgroups");
+	ok(!$report->{enforcement}{processes}{enforced}, "$who->{name}: which nothing else can do for processes");
+	like("@{$report->{notes}}", qr/could change its cgroup/, "$who->{name}: and why");
+}
+
 # What a grandchild used is counted, whatever ends it.
 sub accounting {
 	my ($who) = @_;
@@ -226,6 +240,7 @@ for my $who (callers()) {
 	files($who);
 	cpu($who);
 	accounting($who);
+	lookalikes($who);
 	together($who);
 	leftovers($who);
 	is_deeply([marked()], [], "$who->{name}: no process is left");

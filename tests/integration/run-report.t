@@ -42,6 +42,18 @@ for my $who (callers()) {
 		"$name: a place inside a writable one that cannot be written");
 	unlink "$dir/.git/report";
 
+	# A descriptor of what the command could write by itself.
+	for (
+		['the command could write there', q{"$0" --write "$PWD/own" --chdir / --report fd:5 -- true 5>own}],
+		['the command could write there', q{mkfifo fifo; "$0" -p workspace --report fd:5 -- true 5<>fifo}],
+		['the command has it too', q{"$0" --pass-fd 6 --report fd:5 -- true 5>own 6>&5}],
+	) {
+		my ($message, $command) = @$_;
+		put($who, "$dir/own", '');
+		$got = run($who, ['bash', '-c', $command, $EXEC], cwd => $dir);
+		like($got->{err}, qr/\Q$message/, "$name: refused: $command");
+		unlink "$dir/own", "$dir/fifo";
+	}
 	$got = run($who, ['bash', '-c', q{"$0" --report fd:5 -- sh -c 'echo forged >&5' 5>&1}, $EXEC], cwd => $dir);
 	unlike($got->{out}, qr/forged/, "$name: the command does not have the report's descriptor");
 	like($got->{out}, qr/"outcome":/, "$name: the report is written to it");

@@ -181,6 +181,21 @@ sub at_end {
 	is(scalar(() = quarantined("$dir/.git")), 1, "$who->{name}: once");
 }
 
+# A command that takes all inotify that there is does not blind what is watched.
+sub blinding {
+	my ($who) = @_;
+	my $dir = project($who);
+	put($who, "$dir/conf/key", "x\n");
+	my $watchers = put($who, "$who->{home}/watchers", slurp("$ENV{SBX_BUILD}/tests/hostile/watchers"), 0755);
+	my ($run, $report) = while_running($who, [policy($who, '"deny": ["./conf/key"]')], sub {
+		sleep 0.5;
+		rename "$dir/conf", "$dir/moved";
+		sleep 0.5;
+		rename "$dir/moved", "$dir/conf";
+	}, "exec $watchers");
+	is("$run->{code} " . violations($report), "125 lost conf lost conf/key", "$who->{name}: a command that takes all of inotify blinds nobody") or diag($run->{err});
+}
+
 # A denied name that the host makes in a place that is only read: the command may have read it; it stays.
 sub by_host {
 	my ($who) = @_;
@@ -381,6 +396,7 @@ for my $who (@who) {
 	appears($who);
 	at_once($who);
 	at_end($who);
+	blinding($who);
 	by_host($who);
 	hidden($who);
 	together($who);
