@@ -500,10 +500,13 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		.direct = policy->stdio == STDIO_DIRECT,
 		.output = {.capture = e->options.capture,
 			.files = e->options.output_dir ? e->output : NULL,
+			.sink = e->sink,
 			.limit = policy->limits.output,
 			.kill = policy->limits.output_kill},
 		.wall_ms = policy->limits.wall_ms,
 		.limits = &e->limits,
+		.started = e->started,
+		.started_arg = e->started_arg,
 		.progress = e->options.progress && isatty(STDERR_FILENO) &&
 			    (e->options.capture || e->options.output_dir),
 	};

@@ -17,7 +17,7 @@
 
 #include <stddef.h>
 
-/* EXEC_INIT at first, with tool and options set; ended by exec_clear. */
+/* EXEC_INIT at first, with tool and options set, and what else the caller wants; ended by exec_clear. */
 #define EXEC_INIT                                                                                  \
 	.report = NEWFILE_INIT, .output = {NEWFILE_INIT, NEWFILE_INIT},                            \
 	.prepared = {.starts = true}, .result = RUN_RESULT_INIT
@@ -26,6 +26,9 @@ struct exec {
 	struct options options;
 	struct newfile report;
 	struct newfile output[2]; /* --output-dir: the files of standard output and error */
+	struct output_sink *sink;  /* where the output goes instead; NULL = as the options say */
+	void (*started)(void *arg); /* called once, when the command has been executed; or NULL */
+	void *started_arg;
 	struct prepared prepared;
 	char *bwrap;
 	struct probe_request request;

@@ -8,7 +8,7 @@
 
 bool output_piped(const struct output_spec *spec)
 {
-	return spec->capture || spec->files || spec->limit;
+	return spec->capture || spec->files || spec->sink || spec->limit;
 }
 
 /* Where the byte at this offset of the stream is kept: the same place for all before the bound. */

@@ -11,10 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Takes the command's output as it comes. */
+struct output_sink {
+	bool split; /* the streams come apart; else both as stream 1, in the order of their writes */
+	int (*write)(struct output_sink *sink, int stream, const void *data, size_t len);
+	/* 0 or -errno, which ends the stream; may not wait */
+};
+
 /* All zero: the caller's descriptors are handed on (run/stdio.h). */
 struct output_spec {
 	bool capture;          /* both go into the result, and no longer to the caller */
 	struct newfile *files; /* two, for output and error, in the caller's place; NULL = none */
+	struct output_sink *sink; /* both go there, instead; NULL = none. Not with capture or files */
 	uint64_t limit;        /* bytes of each that get there, the first ones; 0 = all */
 	bool kill;             /* more than limit ends the run */
 };

@@ -113,6 +113,10 @@ static int add_output(struct stdio *io, int stream, bool regular, const struct o
 		pump->to = -1;
 		pump->capture.bound = CAPTURE_DEFAULT;
 	}
+	if (output->sink) {
+		pump->to = -1;
+		pump->sink = output->sink;
+	}
 	if (output->files) {
 		pump->to = output->files[stream - 1].fd;
 		pump->may_block = false;
@@ -128,7 +132,7 @@ static int add_output(struct stdio *io, int stream, bool regular, const struct o
 
 int stdio_open(struct stdio *io, bool direct, const struct output_spec *output, struct err *err)
 {
-	bool elsewhere = output->capture || output->files;
+	bool elsewhere = output->capture || output->files || output->sink;
 	struct stat st[3];
 
 	for (int i = 0; i <= 2; i++) {
@@ -148,8 +152,10 @@ int stdio_open(struct stdio *io, bool direct, const struct output_spec *output, 
 		if (!elsewhere && (!regular || direct) &&
 			(!output->limit || (fcntl(i, F_GETFL) & O_ACCMODE) == O_RDONLY))
 			continue;
-		if (i == 2 && !elsewhere && io->fds[1] != 1 && st[1].st_dev == st[2].st_dev &&
-			st[1].st_ino == st[2].st_ino)
+		if (i == 2 && (output->sink ? !output->sink->split
+					    : !elsewhere && io->fds[1] != 1 &&
+						      st[1].st_dev == st[2].st_dev &&
+						      st[1].st_ino == st[2].st_ino))
 			io->fds[2] = io->fds[1];
 		else if (add_output(io, i, regular, output, err) < 0)
 			return -1;
@@ -224,8 +230,17 @@ static void pump_read(struct pump *pump, size_t size)
 	}
 	capture_add(&pump->capture, data, (size_t)n);
 	pump->bytes += (uint64_t)n;
+	if ((uint64_t)n < room)
+		room = (uint64_t)n;
 	if (pump->to >= 0)
-		pump->len += (uint64_t)n < room ? (size_t)n : (size_t)room;
+		pump->len += (size_t)room;
+	if (!pump->sink)
+		return;
+	pump->error = -pump->sink->write(pump->sink, pump->stream, data, (size_t)room);
+	if (pump->error)
+		pump_end(pump);
+	else
+		pump->passed += room;
 }
 
 /* write(2), which gives up soon when fd blocks. */
@@ -287,6 +302,7 @@ void stdio_give_back(struct stdio *io)
 		if (pump->stream == 0)
 			continue;
 		pump->to = pump->stream;
+		pump->sink = NULL;
 		pump->may_block = true;
 		pump->limit = UINT64_MAX;
 		pump->capture.bound = 0;

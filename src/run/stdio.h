@@ -26,6 +26,7 @@ struct pump {
 	int stream;        /* 0, 1 or 2 */
 	int from, to;      /* one is our end of the pipe, not blocking; -1: nothing is read any more,
 	                      nothing is passed on */
+	struct output_sink *sink; /* takes what is read, in place of to; NULL = none */
 	bool may_block;    /* to may be a pipe, terminal, socket ... */
 	char *buf;
 	size_t start, len; /* what of buf has been read and not yet written */
@@ -53,7 +54,7 @@ struct stdio {
 int stdio_reserve(struct err *err);
 
 /* Looks at 0, 1 and 2 and makes the pipes that they and output call for; direct hands on regular
- * files as they are. Where both streams go on to one file they share a pipe, so that the order of
+ * files as they are. Where both streams go on to one file, or to a sink that does not split them, they share a pipe, so that the order of
  * their bytes is kept. For writes that may block SIGRTMIN gets a handler. ERR_SETUP. */
 int stdio_open(struct stdio *io, bool direct, const struct output_spec *output, struct err *err);
 /* Lets a user other than the caller open the command's ends anew, as /dev/stdout and /dev/stderr do:

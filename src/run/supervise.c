@@ -91,6 +91,8 @@ struct run {
 	struct watch *watch;    /* from the hold on; NULL: there is nothing to watch */
 	bool ending;            /* a cause to end has been decided */
 	enum run_outcome cause; /* COMPLETED: the command, or bwrap, has ended by itself */
+	bool executed;          /* spec->started was called, if there is one */
+	int64_t grace;          /* between asking the command to end and killing all, ms */
 	int cancelled;          /* with CANCELLED: the signal */
 	int keyed;              /* INT or QUIT that was passed on last */
 	int64_t keyed_at;
@@ -159,7 +161,7 @@ static void end_run(struct run *run, enum run_outcome cause, int sig)
 {
 	kill_run(run, cause);
 	if (signal_command(run, sig))
-		run->kill_at = now_ms() + GRACE_MS;
+		run->kill_at = now_ms() + run->grace;
 }
 
 static void handle_key(struct run *run, int sig)
@@ -175,8 +177,22 @@ static void handle_key(struct run *run, int sig)
 	kill_run(run, OUTCOME_CANCELLED);
 }
 
-static void handle_signal(struct run *run, int sig)
+/* TERM with a grace: that of an end that has begun is only made shorter. */
+static void handle_stop(struct run *run, int grace)
 {
+	int64_t now = now_ms();
+
+	run->grace = grace;
+	if (run->ending && run->kill_at != NEVER && run->kill_at > now + grace)
+		run->kill_at = now + grace;
+}
+
+static void handle_signal(struct run *run, const struct signalfd_siginfo *info)
+{
+	int sig = (int)info->ssi_signo;
+
+	if (sig == SIGTERM && info->ssi_code == SI_QUEUE && info->ssi_int >= 0)
+		handle_stop(run, info->ssi_int);
 	if (sig == SIGTSTP) {
 		signal_command(run, SIGSTOP);
 		raise(SIGSTOP);
@@ -260,6 +276,41 @@ static void hold(struct run *run)
 		kill_run(run, OUTCOME_SETUP_FAILED);
 }
 
+/* Whether a process has executed a program since it was forked: what ps(1) shows as its flag 1,
+ * PF_FORKNOEXEC. */
+static bool has_executed(pid_t pid)
+{
+	CLEANUP_FREE char *path = xasprintf("/proc/%d/stat", (int)pid);
+	char text[1024], *name_end;
+	unsigned long flags;
+
+	if (read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return false;
+	name_end = strrchr(text, ')');
+	return name_end && sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
+	       !(flags & 0x40);
+}
+
+static void tell_started(struct run *run)
+{
+	run->executed = true;
+	run->spec->started(run->spec->started_arg);
+}
+
+/* Whether somebody waits to be told that the command has been executed. */
+static bool is_awaited(const struct run *run)
+{
+	return run->spec->started && run->child.released && !run->executed && !run->ending;
+}
+
+static void look_started(struct run *run)
+{
+	pid_t init = leader_of(run), command = init > 0 ? child_of(init) : 0;
+
+	if (command && has_executed(command))
+		tell_started(run);
+}
+
 static bool is_holding(const struct run *run)
 {
 	return run->child_pid && !run->child.released && !run->ending;
@@ -307,7 +358,7 @@ static void read_signals(struct run *run)
 	struct signalfd_siginfo info;
 
 	while (read(run->signal_fd, &info, sizeof(info)) == sizeof(info))
-		handle_signal(run, (int)info.ssi_signo);
+		handle_signal(run, &info);
 }
 
 /* Looks at what the command uses. */
@@ -368,7 +419,7 @@ static int check_time(struct run *run)
 			limits_measure(run->spec->limits, run->child.pid);
 		launch_kill(&run->child);
 	}
-	if (is_holding(run))
+	if (is_holding(run) || is_awaited(run))
 		return 1;
 	next = run->kill_at;
 	if (!run->ending && run->wall_at < next)
@@ -424,8 +475,12 @@ static void loop(struct run *run)
 		act_on_watch(run, watch_step(run->watch, watched, run->result));
 		if (is_holding(run))
 			hold(run);
+		if (is_awaited(run))
+			look_started(run);
 	}
 	read_status(run);
+	if (run->spec->started && !run->executed && run->exit_state != EXIT_UNKNOWN)
+		tell_started(run);
 }
 
 /* A signal that ends the run, when one has come after the command's end; else 0. */
@@ -582,7 +637,10 @@ static void judge_output(struct run *run)
 
 		if (!pump->error)
 			continue;
-		err_set(&err, ERR_SYSTEM, "cannot write to %s%s: %s", files ? "the file of " : "",
+		err_set(&err, ERR_SYSTEM, "cannot write to %s%s: %s",
+			files                    ? "the file of "
+			: run->spec->output.sink ? "the log of "
+						 : "",
 			pump->stream == 1 ? "standard output" : "standard error",
 			strerror(pump->error));
 		lose(run, &err);
@@ -694,6 +752,7 @@ void run_supervised(const struct run_spec *spec, struct run_result *result)
 	struct run run = {.spec = spec,
 		.result = result,
 		.cause = OUTCOME_COMPLETED,
+		.grace = GRACE_MS,
 		.io = STDIO_INIT,
 		.signal_fd = -1};
 	struct err err = {0};

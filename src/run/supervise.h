@@ -32,6 +32,8 @@ struct run_spec {
 	struct output_spec output;
 	uint64_t wall_ms;      /* 0 = no limit */
 	struct limits *limits; /* opened; the others */
+	void (*started)(void *arg); /* called once, when the command has been executed; or NULL */
+	void *started_arg;
 	bool progress;         /* a status line on standard error (run/progress.h) */
 };
 
@@ -39,7 +41,8 @@ struct run_spec {
  * and adds to its notes. Files of output get their names, but when no command was started
  * (PHASE_SETUP): what bwrap says then goes to the caller.
  * Every process of the run has ended when it returns. INT, TERM, HUP, QUIT, USR1, USR2, WINCH,
- * TSTP and CONT are passed on, and stay blocked afterwards so that none can keep the report from
+ * TSTP and CONT are passed on (a TERM that sigqueue(3) sent carries the grace, in ms, after which all
+ * is killed), and stay blocked afterwards so that none can keep the report from
  * being written; those of INT, HUP and QUIT that were ignored at the start stay ignored. PIPE
  * and XFSZ have to be ignored. */
 void run_supervised(const struct run_spec *spec, struct run_result *result);
