@@ -1,8 +1,8 @@
 #include "run/cache.h"
 
 #include "base/mem.h"
-#include "base/open.h"
 #include "base/path.h"
+#include "base/private.h"
 #include "run/stdio.h"
 
 #include <errno.h>
@@ -30,32 +30,6 @@ void cache_places(const char *runtime_dir, struct strvec *places)
 	strvec_pushf(places, "/tmp/sbx-%u", geteuid());
 }
 
-/* Opens the directory above a place where nobody but us, and root, can change a name of ours: it is
- * ours alone, or root's with the sticky bit, as /tmp is. -1 when it is not so. */
-static int open_parent(const char *place)
-{
-	CLEANUP_FREE char *above = path_parent(place);
-	int dir = open_exact(AT_FDCWD, above, O_PATH | O_DIRECTORY);
-	struct stat st;
-	bool safe = dir >= 0 && fstat(dir, &st) == 0;
-
-	if (safe && st.st_mode & S_ISVTX)
-		safe = st.st_uid == 0 || st.st_uid == geteuid();
-	else if (safe)
-		safe = st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH));
-	if (dir >= 0 && !safe)
-		close(dir);
-	return safe ? dir : -1;
-}
-
-/* Whether the directory is ours and nobody else can look into it. */
-static bool is_private(int dir)
-{
-	struct stat st;
-
-	return fstat(dir, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 07777) == 0700;
-}
-
 int cache_open(const char *runtime_dir, bool make, struct err *err)
 {
 	CLEANUP_STRVEC struct strvec places = {0};
@@ -66,19 +40,14 @@ int cache_open(const char *runtime_dir, bool make, struct err *err)
 	cache_places(runtime_dir, &places);
 	for (size_t i = 0; i < places.n && parent < 0; i++) {
 		place = places.v[i];
-		parent = open_parent(place);
+		parent = private_parent(place);
 	}
 	if (parent < 0)
 		return err_set(err, ERR_PROBE, "there is no safe place for %s", place);
-	if (make && mkdirat(parent, path_base(place), 0700) < 0 && errno != EEXIST)
-		return err_set(err, ERR_PROBE, "%s: %s", place, strerror(errno));
-	dir = openat(parent, path_base(place), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
-		return err_set(err, ERR_PROBE, "%s: %s", place, strerror(errno));
-	if (is_private(dir))
-		return dir;
-	close(dir);
-	return err_set(err, ERR_PROBE, "%s is not yours alone (owner, mode 0700)", place);
+	dir = private_open(parent, path_base(place), make);
+	if (dir == -EPERM)
+		return err_set(err, ERR_PROBE, "%s is not yours alone (owner, mode 0700)", place);
+	return dir < 0 ? err_set(err, ERR_PROBE, "%s: %s", place, strerror(-dir)) : dir;
 }
 
 char *cache_key(const char *bwrap, const struct host *host)
