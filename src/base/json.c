@@ -4,6 +4,7 @@
 
 #include <cJSON.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -484,6 +485,31 @@ json *json_add_string(json *parent, const char *key, const char *s)
 	CLEANUP_FREE char *valid = to_utf8(s);
 
 	return json_add(parent, key, cJSON_CreateString(valid));
+}
+
+static char *base64(const char *data, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *in = (const unsigned char *)data;
+	char *text = xcalloc((len + 2) / 3 * 4 + 1, 1), *out = text;
+
+	for (size_t i = 0; i < len; i += 3) {
+		size_t n = len - i < 3 ? len - i : 3;
+		uint32_t bits = (uint32_t)in[i] << 16 | (n > 1 ? (uint32_t)in[i + 1] << 8 : 0) |
+				(n > 2 ? in[i + 2] : 0);
+
+		for (size_t k = 0; k < 4; k++)
+			*out++ = k <= n ? digits[bits >> (18 - 6 * k) & 63] : '=';
+	}
+	return text;
+}
+
+json *json_add_base64(json *parent, const char *key, const void *data, size_t len)
+{
+	CLEANUP_FREE char *text = base64(data, len);
+
+	return json_add_string(parent, key, text);
 }
 
 json *json_add_number(json *parent, const char *key, double number)

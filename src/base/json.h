@@ -60,6 +60,8 @@ json *json_new_object(void);
 json *json_new_array(void);
 json *json_add(json *parent, const char *key, json *child);
 json *json_add_string(json *parent, const char *key, const char *s);
+/* Any bytes, as base64 (RFC 4648, padded). */
+json *json_add_base64(json *parent, const char *key, const void *data, size_t len);
 json *json_add_number(json *parent, const char *key, double number);
 json *json_add_bool(json *parent, const char *key, bool b);
 json *json_add_null(json *parent, const char *key);

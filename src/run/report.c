@@ -157,24 +157,6 @@ static void add_text(json *object, const char *key, const char *text)
 }
 
 /* RFC 4648, with padding; free with free(). */
-static char *base64(const char *data, size_t len)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *in = (const unsigned char *)data;
-	char *text = xcalloc((len + 2) / 3 * 4 + 1, 1), *out = text;
-
-	for (size_t i = 0; i < len; i += 3) {
-		size_t n = len - i < 3 ? len - i : 3;
-		uint32_t bits = (uint32_t)in[i] << 16 | (n > 1 ? (uint32_t)in[i + 1] << 8 : 0) |
-				(n > 2 ? in[i + 2] : 0);
-
-		for (size_t k = 0; k < 4; k++)
-			*out++ = k <= n ? digits[bits >> (18 - 6 * k) & 63] : '=';
-	}
-	return text;
-}
-
 static void add_stream(json *root, const char *key, const struct run_stream *stream)
 {
 	json *object;
@@ -185,11 +167,10 @@ static void add_stream(json *root, const char *key, const struct run_stream *str
 	}
 	object = json_add(root, key, json_new_object());
 	if (stream->kept) {
-		CLEANUP_FREE char *encoded =
-			stream->is_text ? NULL : base64(stream->kept, stream->kept_len);
-
-		json_add_string(
-			object, encoded ? "base64" : "text", encoded ? encoded : stream->kept);
+		if (stream->is_text)
+			json_add_string(object, "text", stream->kept);
+		else
+			json_add_base64(object, "base64", stream->kept, stream->kept_len);
 		json_add_number(object, "head_bytes", (double)stream->head_len);
 	}
 	json_add_number(object, "bytes", (double)stream->bytes);
