@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "plan/proof.h"
+#include "job/store.h"
 #include "plan/variables.h"
 #include "run/cache.h"
 
@@ -44,13 +45,30 @@ static void note_label(const struct prepared *p, struct strvec *notes)
 			id->shown_uid, id->shown_gid, id->uid);
 }
 
+/* Where the caller's jobs are, or may come to be: written to by no sandbox, and hidden where there is
+ * something. */
+static void find_jobs(struct prepared *p)
+{
+	CLEANUP_STRVEC struct strvec places = {0};
+
+	store_places(getenv("SBX_STATE"), getenv("XDG_STATE_HOME"), p->home, &places);
+	for (size_t i = 0; i < places.n; i++) {
+		CLEANUP_FREE char *real = realpath(places.v[i], NULL);
+
+		strvec_push(&p->own, places.v[i]);
+		if (real)
+			strvec_push(&p->hidden, real);
+	}
+}
+
 static struct policy_context context_of(const struct prepared *p)
 {
 	return (struct policy_context){.home = p->home,
 		.home_real = p->home_real,
 		.cwd = p->cwd,
 		.config_home = p->config_home,
-		.own = p->own.v};
+		.own = p->own.v,
+		.hidden = p->hidden.v};
 }
 
 int prepare_policy(struct prepared *p, const struct options *options, struct err *err)
@@ -69,6 +87,7 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 	if (config_home && *config_home == '/')
 		p->config_home = path_normalize(config_home);
 	cache_places(getenv("XDG_RUNTIME_DIR"), &p->own);
+	find_jobs(p);
 	context = context_of(p);
 	if (policy_load(&p->policy, &options->policies, options->flags, &options->flag_names,
 		    &context, err) < 0)
@@ -458,6 +477,7 @@ void prepared_clear(struct prepared *p)
 	prepared_plan_clear(p);
 	strvec_clear(&p->held);
 	strvec_clear(&p->own);
+	strvec_clear(&p->hidden);
 	identity_clear(&p->identity);
 	free(p->groups);
 	policy_clear(&p->policy);

@@ -28,7 +28,8 @@ struct prepared {
 	bool starts; /* a run follows: what the plan holds is really held, by leases */
 	struct leases leases; /* ended by whoever says starts: prepare_end_leases */
 	struct strvec held;   /* the names that plans wanted to be held so far */
-	struct strvec own;    /* where answers of the probe are kept */
+	struct strvec own;    /* where answers of the probe, and jobs, are kept */
+	struct strvec hidden; /* those of them that no sandbox shows */
 	gid_t *groups;        /* of prepare_explainer */
 	char *home, *home_real, *cwd,
 		*config_home; /* what the caller's ~ and ./ are; each may be NULL */

@@ -589,6 +589,40 @@ static int protect_own(struct policy *p, const char *own, struct err *err)
 	return 0;
 }
 
+/* What of them no sandbox may show: whatever would is refused, and the rest of the policy goes round
+ * it. */
+static int hide_own(struct policy *p, const char *own, struct err *err)
+{
+	for (size_t i = 0; i < p->n_rules; i++) {
+		struct rule *rule = &p->rules[i];
+
+		if (rule->pattern || rule->worktree ||
+			(rule->kind != RULE_PATH && rule->kind != RULE_MOUNT) ||
+			rule->access == ACCESS_DENY || !path_within(rule->path, own))
+			continue;
+		if (rule->final && strcmp(rule->origin.file, "default") == 0) {
+			rule->access = ACCESS_DENY; /* of protect_own */
+			continue;
+		}
+		CLEANUP_FREE char *where = origin_text(&rule->origin);
+
+		err_set(err, ERR_POLICY,
+			"%s would be visible: sbx keeps its jobs in %s, which it shows "
+			"to none",
+			rule->path, own);
+		err_hint(err, "leave it out");
+		return err_at(err, "%s", where);
+	}
+	if (!rule_at(p, own))
+		add_default(p, (struct rule){.kind = RULE_PATH,
+				       .access = ACCESS_DENY,
+				       .path = (char *)own,
+				       .why = (char[]){"sbx's jobs"},
+				       .optional = true,
+				       .final = true});
+	return 0;
+}
+
 static int protect_all_own(struct policy *p, const struct policy_context *context, struct err *err)
 {
 	static const char *const below_home[] = {".config/sbx", ".local/state/sbx", ".cache/sbx"};
@@ -608,6 +642,9 @@ static int protect_all_own(struct policy *p, const struct policy_context *contex
 		strvec_take(&p->own, path_normalize(own.v[i]));
 	for (size_t i = 0; i < p->own.n; i++)
 		if (protect_own(p, p->own.v[i], err) < 0)
+			return -1;
+	for (char *const *hidden = context->hidden; hidden && *hidden; hidden++)
+		if (hide_own(p, *hidden, err) < 0)
 			return -1;
 	return 0;
 }

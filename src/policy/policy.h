@@ -205,6 +205,7 @@ struct policy_context {
 				    it: cwd never has links */
 	const char *cwd;         /* absolute, canonical; NULL = unknown: "./" is then an error */
 	const char *config_home; /* $XDG_CONFIG_HOME, or NULL: ~/.config */
+	char *const *hidden;     /* those of them that no sandbox shows, in the same way */
 	char *const *own;        /* more places of sbx's own, absolute, ended by NULL; or NULL */
 };
 
