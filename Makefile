@@ -31,7 +31,7 @@ CJSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags libcjson 2>/dev/null)
 LIBS = $(shell $(PKG_CONFIG) --libs libcjson 2>/dev/null || echo -lcjson) \
 	$(shell $(PKG_CONFIG) --libs libcgroup 2>/dev/null || echo -lcgroup)
 
-TOOLS := sbx-plan sbx-exec
+TOOLS := sbx-plan sbx-exec sbx-job
 BINS := $(TOOLS:%=$(BUILD)/%)
 LIB_SRC := $(filter-out $(TOOLS:%=src/cmd/%.c),$(sort $(wildcard src/*/*.c)))
 BUILTINS := $(sort $(wildcard policies/*.json))
@@ -60,7 +60,7 @@ say = @$(if $(V),set -x,echo '  $(1) $@');
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-all: $(BINS) ## build sbx-plan and sbx-exec
+all: $(BINS) ## build sbx-plan, sbx-exec and sbx-job
 
 $(BUILD)/libsbx.a: $(LIB_OBJ)
 	@rm -f $@

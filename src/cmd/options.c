@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "policy/value.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -10,7 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BOTH (TOOL_PLAN | TOOL_EXEC)
+/* Those that plan a run, those that start one, those of jobs that there are, and all. */
+#define RUNS (TOOL_PLAN | TOOL_EXEC | TOOL_START)
+#define STARTS (TOOL_EXEC | TOOL_START)
+#define JOBS (TOOL_LIST | TOOL_READ | TOOL_WAIT | TOOL_STOP | TOOL_RM | TOOL_REPORT)
+#define ALL (RUNS | JOBS)
 
 struct parse {
 	struct options *options;
@@ -31,56 +36,56 @@ struct option_row {
 	unsigned tools;
 	handle_fn *handle;
 	const char *section, *key; /* where the flag's value goes in the command line's layer */
-	/* set_output: enum plan_output; add_question: enum plan_answer; set_switch: the bool's
-	 * place in struct options */
+	/* set_output: enum plan_output; add_question: enum plan_answer; set_switch, set_text,
+	 * set_size, set_count, set_time: the field's place in struct options */
 	int value;
 };
 
 static handle_fn add_policy, add_to_list, set_value, add_bind, add_tmpfs, add_variable, set_bwrap,
-	set_report, set_output_dir, add_pass_fd, set_output, add_question, set_switch, set_target,
-	show_help, show_version;
+	set_report, set_output_dir, set_text, set_size, set_count, set_time, add_pass_fd,
+	set_output, add_question, set_switch, set_target, show_help, show_version;
 
 static const struct option_row table[] = {
 	{"Policy", "policy", 'p', "NAME|FILE", "add a policy: a name, or a file (with a slash)",
-		BOTH, add_policy, NULL, NULL, 0},
-	{NULL, "read", 0, "PATH", "make a path readable", BOTH, add_to_list, "filesystem", "read",
+		RUNS, add_policy, NULL, NULL, 0},
+	{NULL, "read", 0, "PATH", "make a path readable", RUNS, add_to_list, "filesystem", "read",
 		0},
-	{NULL, "write", 0, "PATH", "make a path writable", BOTH, add_to_list, "filesystem", "write",
+	{NULL, "write", 0, "PATH", "make a path writable", RUNS, add_to_list, "filesystem", "write",
 		0},
-	{NULL, "deny", 0, "PATH", "hide a path", BOTH, add_to_list, "filesystem", "deny", 0},
-	{NULL, "connect", 0, "SOCKET", "let it connect to a socket of the host", BOTH, add_to_list,
+	{NULL, "deny", 0, "PATH", "hide a path", RUNS, add_to_list, "filesystem", "deny", 0},
+	{NULL, "connect", 0, "SOCKET", "let it connect to a socket of the host", RUNS, add_to_list,
 		"filesystem", "connect", 0},
 	{NULL, "bind", 0, "FROM:AT[:ro|:rw]", "show the host's FROM at AT, writable or read-only",
-		BOTH, add_bind, "filesystem", "mounts", 0},
-	{NULL, "tmpfs", 0, "AT[:SIZE]", "put an empty writable directory at AT", BOTH, add_tmpfs,
+		RUNS, add_bind, "filesystem", "mounts", 0},
+	{NULL, "tmpfs", 0, "AT[:SIZE]", "put an empty writable directory at AT", RUNS, add_tmpfs,
 		"filesystem", "tmpfs", 0},
-	{NULL, "device", 0, "PATH", "give a device", BOTH, add_to_list, "filesystem", "devices", 0},
-	{NULL, "proc", 0, "MODE", "auto, fresh, bind or none", BOTH, set_value, "filesystem",
+	{NULL, "device", 0, "PATH", "give a device", RUNS, add_to_list, "filesystem", "devices", 0},
+	{NULL, "proc", 0, "MODE", "auto, fresh, bind or none", RUNS, set_value, "filesystem",
 		"proc", 0},
-	{NULL, "net", 0, "MODE", "none or host", BOTH, set_value, NULL, "network", 0},
-	{"Command", "env", 0, "NAME=VALUE", "set a variable", BOTH, add_variable, "environment",
+	{NULL, "net", 0, "MODE", "none or host", RUNS, set_value, NULL, "network", 0},
+	{"Command", "env", 0, "NAME=VALUE", "set a variable", RUNS, add_variable, "environment",
 		"set", 0},
-	{NULL, "inherit", 0, "NAME", "pass on a variable (NAME* all that begin so)", BOTH,
+	{NULL, "inherit", 0, "NAME", "pass on a variable (NAME* all that begin so)", RUNS,
 		add_to_list, "environment", "inherit", 0},
-	{NULL, "secret", 0, "NAME", "pass on a variable whose value is never printed", BOTH,
+	{NULL, "secret", 0, "NAME", "pass on a variable whose value is never printed", RUNS,
 		add_to_list, "environment", "secrets", 0},
-	{NULL, "chdir", 0, "DIR", "start in this directory of the sandbox", BOTH, set_value,
+	{NULL, "chdir", 0, "DIR", "start in this directory of the sandbox", RUNS, set_value,
 		"process", "cwd", 0},
-	{NULL, "user", 0, "UID[:GID]", "run it as this user, \"owner\" or \"caller\"", BOTH,
+	{NULL, "user", 0, "UID[:GID]", "run it as this user, \"owner\" or \"caller\"", RUNS,
 		set_value, "identity", "user", 0},
-	{NULL, "hostname", 0, "NAME", "the host name inside", BOTH, set_value, "identity",
+	{NULL, "hostname", 0, "NAME", "the host name inside", RUNS, set_value, "identity",
 		"hostname", 0},
-	{NULL, "timeout", 0, "TIME", "end the command after 120s, 2m, 1h, 500ms", BOTH, set_value,
+	{NULL, "timeout", 0, "TIME", "end the command after 120s, 2m, 1h, 500ms", RUNS, set_value,
 		"limits", "wall", 0},
-	{NULL, "cpu", 0, "TIME", "end it after so much processor time", BOTH, set_value, "limits",
+	{NULL, "cpu", 0, "TIME", "end it after so much processor time", RUNS, set_value, "limits",
 		"cpu", 0},
-	{NULL, "memory", 0, "SIZE", "the memory of all its processes: 512M, 2G", BOTH, set_value,
+	{NULL, "memory", 0, "SIZE", "the memory of all its processes: 512M, 2G", RUNS, set_value,
 		"limits", "memory", 0},
-	{NULL, "processes", 0, "N", "how many processes and threads there can be", BOTH, set_value,
+	{NULL, "processes", 0, "N", "how many processes and threads there can be", RUNS, set_value,
 		"limits", "processes", 0},
-	{NULL, "output-limit", 0, "SIZE", "how much it can write to stdout and stderr each", BOTH,
+	{NULL, "output-limit", 0, "SIZE", "how much it can write to stdout and stderr each", RUNS,
 		set_value, "limits", "output", 0},
-	{NULL, "require", 0, "NAME", "do not run if this cannot be enforced: memory", BOTH,
+	{NULL, "require", 0, "NAME", "do not run if this cannot be enforced: memory", RUNS,
 		add_to_list, NULL, "require", 0},
 	{NULL, "pass-fd", 0, "N", "keep this descriptor open for the command", TOOL_EXEC,
 		add_pass_fd, NULL, NULL, 0},
@@ -114,22 +119,68 @@ static const struct option_row table[] = {
 		set_switch, NULL, NULL, offsetof(struct options, summary)},
 	{NULL, "progress", 0, NULL, "a status line while output is captured", TOOL_EXEC, set_switch,
 		NULL, NULL, offsetof(struct options, progress)},
-	{NULL, "strict", 0, NULL, "sbx-plan's --strict, and 125 after a violation", TOOL_EXEC,
+	{NULL, "strict", 0, NULL, "sbx-plan's --strict, and 125 after a violation", STARTS,
 		set_switch, NULL, NULL, offsetof(struct options, strict)},
 	{NULL, "probe", 0, NULL, "say what can be done on this host; run nothing", TOOL_EXEC,
 		set_switch, NULL, NULL, offsetof(struct options, probe)},
 	{NULL, "json", 0, NULL, "with --probe: as JSON, on a terminal too", TOOL_EXEC, set_output,
 		NULL, NULL, OUTPUT_JSON},
-	{"Other", "bwrap", 0, "PATH", "the bwrap to use", BOTH, set_bwrap, NULL, NULL, 0},
-	{NULL, "help", 'h', NULL, "show this", BOTH, show_help, NULL, NULL, 0},
-	{NULL, "version", 0, NULL, "show the version", BOTH, show_version, NULL, NULL, 0},
+	{"Job", "stdin", 0, "FILE", "the command's standard input; else it is empty", TOOL_START,
+		set_text, NULL, NULL, offsetof(struct options, input)},
+	{NULL, "script", 0, "FILE|-", "run this script; the command's words are its arguments",
+		TOOL_START, set_text, NULL, NULL, offsetof(struct options, script)},
+	{NULL, "log-limit", 0, "SIZE", "how much of the output is kept (64M)", TOOL_START, set_size,
+		NULL, NULL, offsetof(struct options, log_limit)},
+	{NULL, "split", 0, NULL, "keep stdout and stderr apart", TOOL_START, set_switch, NULL, NULL,
+		offsetof(struct options, split)},
+	{NULL, "from", 0, "LINE", "begin with this line (1)", TOOL_READ, set_count, NULL, NULL,
+		offsetof(struct options, from)},
+	{NULL, "lines", 0, "N", "give so many lines (400)", TOOL_READ, set_count, NULL, NULL,
+		offsetof(struct options, lines)},
+	{NULL, "follow", 0, NULL, "go on until the job has ended", TOOL_READ, set_switch, NULL,
+		NULL, offsetof(struct options, follow)},
+	{NULL, "stderr", 0, NULL, "standard error, of a job with --split", TOOL_READ, set_switch,
+		NULL, NULL, offsetof(struct options, errors)},
+	{NULL, "timeout", 0, "TIME", "wait so long at most, then 124", TOOL_WAIT, set_time, NULL,
+		NULL, offsetof(struct options, timeout)},
+	{NULL, "all", 0, NULL, "every job", TOOL_STOP, set_switch, NULL, NULL,
+		offsetof(struct options, all)},
+	{NULL, "grace", 0, "TIME", "between TERM and KILL (1s)", TOOL_STOP, set_time, NULL, NULL,
+		offsetof(struct options, grace)},
+	{NULL, "ended", 0, NULL, "every job that has ended or is lost", TOOL_RM, set_switch, NULL,
+		NULL, offsetof(struct options, ended)},
+	{NULL, "older", 0, "TIME", "with --ended: so long ago at least: 1d, 2h", TOOL_RM, set_time,
+		NULL, NULL, offsetof(struct options, older)},
+	{NULL, "json", 0, NULL, "as JSON", TOOL_LIST | TOOL_READ, set_output, NULL, NULL,
+		OUTPUT_JSON},
+	{"Other", "bwrap", 0, "PATH", "the bwrap to use", RUNS, set_bwrap, NULL, NULL, 0},
+	{NULL, "help", 'h', NULL, "show this", ALL, show_help, NULL, NULL, 0},
+	{NULL, "version", 0, NULL, "show the version", ALL, show_version, NULL, NULL, 0},
 };
 
 #define N_ROWS (sizeof(table) / sizeof(*table))
 
 static const char *tool_name(enum tool tool)
 {
-	return tool == TOOL_PLAN ? "sbx-plan" : "sbx-exec";
+	static const struct {
+		enum tool tool;
+		const char *name;
+	} names[] = {
+		{TOOL_PLAN, "sbx-plan"},
+		{TOOL_EXEC, "sbx-exec"},
+		{TOOL_START, "sbx-job start"},
+		{TOOL_LIST, "sbx-job list"},
+		{TOOL_READ, "sbx-job read"},
+		{TOOL_WAIT, "sbx-job wait"},
+		{TOOL_STOP, "sbx-job stop"},
+		{TOOL_RM, "sbx-job rm"},
+		{TOOL_REPORT, "sbx-job report"},
+	};
+	size_t i = 0;
+
+	while (names[i].tool != tool)
+		i++;
+	return names[i].name;
 }
 
 static int usage(struct parse *p, const char *at, const char *message, const char *hint)
@@ -149,15 +200,32 @@ static json *member(json *parent, const char *key, json *(*make)(void))
 	return found ? (json *)found : json_add(parent, key, make());
 }
 
+/* An object of the layer: the one called name, or, for NULL, the layer itself. */
+static json *layer_section(struct options *options, const char *name)
+{
+	if (!options->flags) {
+		options->flags = json_new_object();
+		json_add_number(options->flags, "sbx", 1);
+	}
+	return name ? member(options->flags, name, json_new_object) : options->flags;
+}
+
 /* The object in which a flag's key lies. */
 static json *section(struct parse *p, const struct option_row *row)
 {
-	if (!p->options->flags) {
-		p->options->flags = json_new_object();
-		json_add_number(p->options->flags, "sbx", 1);
-	}
-	return row->section ? member(p->options->flags, row->section, json_new_object)
-			    : p->options->flags;
+	return layer_section(p->options, row->section);
+}
+
+void options_add_file(struct options *options, const char *at, const char *text, const char *flag)
+{
+	/* No flag makes "files": this is the first. */
+	json *files = member(layer_section(options, "filesystem"), "files", json_new_array);
+	json *file = json_add(files, NULL, json_new_object());
+
+	json_add_string(file, "at", at);
+	json_add_string(file, "text", text);
+	strvec_push(&options->flag_names, "/filesystem/files/0");
+	strvec_push(&options->flag_names, flag);
 }
 
 /* Remembers which flag made the value at SECTION/KEY and the last step (NULL = none). */
@@ -374,6 +442,62 @@ static int set_switch(struct parse *p, const struct option_row *row, const char 
 	return 0;
 }
 
+static int set_text(struct parse *p, const struct option_row *row, const char *arg)
+{
+	CLEANUP_FREE char *at = xasprintf("--%s", row->name);
+
+	if (!*arg)
+		return usage(p, at, "the argument is empty", "give a file");
+	replace((char **)((char *)p->options + row->value), arg);
+	return 0;
+}
+
+static int set_size(struct parse *p, const struct option_row *row, const char *arg)
+{
+	CLEANUP_FREE char *at = xasprintf("--%s", row->name);
+
+	if (value_size(arg, (uint64_t *)((char *)p->options + row->value)))
+		return 0;
+	return usage(p, at, "the argument must be a size", "write 64M, 512K, 1G or 4096 (bytes)");
+}
+
+static int set_count(struct parse *p, const struct option_row *row, const char *arg)
+{
+	CLEANUP_FREE char *at = xasprintf("--%s", row->name);
+
+	if (value_count(arg, (uint64_t *)((char *)p->options + row->value)))
+		return 0;
+	return usage(p, at, "the argument must be a number", "count from 1");
+}
+
+bool options_time(const char *text, uint64_t *ms)
+{
+	size_t len = strlen(text);
+	CLEANUP_FREE char *days = len && text[len - 1] == 'd' ? xstrndup(text, len - 1) : NULL;
+
+	*ms = 0;
+	if (strcmp(text, "0") == 0)
+		return true;
+	if (!days)
+		return value_duration(text, ms);
+	if (!value_count(days, ms) || *ms > VALUE_MAX_SECONDS / 86400)
+		return false;
+	*ms *= 86400000;
+	return true;
+}
+
+static int set_time(struct parse *p, const struct option_row *row, const char *arg)
+{
+	CLEANUP_FREE char *at = xasprintf("--%s", row->name);
+	uint64_t ms;
+
+	if (!options_time(arg, &ms))
+		return usage(
+			p, at, "the argument must be a time", "write 500ms, 30s, 2m, 1h or 1d");
+	replace((char **)((char *)p->options + row->value), arg);
+	return 0;
+}
+
 static int set_target(struct parse *p, const struct option_row *row, const char *arg)
 {
 	struct bwrap_version version;
@@ -388,25 +512,53 @@ static int set_target(struct parse *p, const struct option_row *row, const char 
 	return 0;
 }
 
+/* The words behind a tool's name, and what it does. */
+static const char *usage_text(enum tool tool)
+{
+	static const struct {
+		unsigned tools;
+		const char *text;
+	} texts[] = {
+		{TOOL_PLAN,
+			"[options] [[--] command [argument ...]]\n"
+			"Makes and proves the plan for a run in a sandbox, and starts nothing."},
+		{TOOL_EXEC, "[options] [--] command [argument ...]\nRuns a command in a sandbox; "
+			    "without -p under the policy \"default\"."},
+		{TOOL_START,
+			"[options] [--] command [argument ...]\nRuns a command in a sandbox, in "
+			"the background, and prints the job's id."},
+		{TOOL_LIST, "[options]\nSays which jobs there are."},
+		{TOOL_READ, "[options] id\nPrints a part of what a job has written."},
+		{TOOL_WAIT, "[options] id\nWaits for a job's end, and exits as its command did."},
+		{TOOL_STOP, "[options] id ... | --all\nEnds jobs."},
+		{TOOL_RM, "[options] id ... | --ended\nRemoves jobs that do not run."},
+		{TOOL_REPORT, "id\nPrints a job's report as JSON."},
+	};
+	size_t i = 0;
+
+	while (!(texts[i].tools & tool))
+		i++;
+	return texts[i].text;
+}
+
 static int show_help(struct parse *p, const struct option_row *row, const char *arg)
 {
+	const char *group = NULL;
+
 	(void)row;
 	(void)arg;
-	printf(p->tool == TOOL_PLAN
-			? "usage: %s [options] [[--] command [argument ...]]\n"
-			  "Makes and proves the plan for a run in a sandbox, and starts nothing.\n"
-			: "usage: %s [options] [--] command [argument ...]\n"
-			  "Runs a command in a sandbox; without -p under the policy \"default\".\n",
-		tool_name(p->tool));
+	printf("usage: %s %s\n", tool_name(p->tool), usage_text(p->tool));
 	for (size_t i = 0; i < N_ROWS; i++) {
 		const struct option_row *r = &table[i];
 		char letter[] = {r->letter ? '-' : ' ', r->letter ? r->letter : ' ', '\0'};
 		CLEANUP_FREE char *left = NULL;
 
-		if (r->group)
-			printf("\n%s\n", r->group);
+		group = r->group ? r->group : group;
 		if (!(r->tools & p->tool))
 			continue;
+		if (group)
+			printf("\n%s\n", group);
+		group = NULL;
 		left = xasprintf("%s%s%s%s%s", letter,
 			!r->name    ? ""
 			: r->letter ? ", --"
@@ -414,7 +566,8 @@ static int show_help(struct parse *p, const struct option_row *row, const char *
 			r->name ? r->name : "", r->arg ? " " : "", r->arg ? r->arg : "");
 		printf("  %-28s %s\n", left, r->help);
 	}
-	printf("\nSee %s(1) and sbx-policy(5).\n", tool_name(p->tool));
+	printf("\nSee %s(1) and sbx-policy(5).\n",
+		p->tool & (TOOL_START | JOBS) ? "sbx-job" : tool_name(p->tool));
 	return 1;
 }
 
@@ -510,6 +663,28 @@ static int handle(struct parse *p, int c, const char *word)
 	return row->handle(p, row, optarg);
 }
 
+/* Of a command of sbx-job. */
+static int check_jobs(struct parse *p)
+{
+	const struct options *o = p->options;
+	bool many = p->tool == TOOL_STOP || p->tool == TOOL_RM;
+
+	if (p->tool == TOOL_LIST && o->ids.n)
+		return usage(p, o->ids.v[0], "list takes no id", "it shows all jobs");
+	if (o->all + o->ended + (o->ids.n > 0) != (p->tool != TOOL_LIST) ||
+		(!many && o->ids.n > 1)) {
+		err_set(p->err, ERR_USAGE, many ? "which jobs?" : "which job?");
+		return err_hint(p->err, "usage: %s %.*s", tool_name(p->tool),
+			(int)strcspn(usage_text(p->tool), "\n"), usage_text(p->tool));
+	}
+	if (o->older && !o->ended)
+		return usage(p, "--older", "it goes with --ended only", "add --ended");
+	if (o->follow && (o->lines || o->output == OUTPUT_JSON))
+		return usage(p, "--follow", "it gives all lines, as text",
+			"leave out --lines and --json");
+	return 0;
+}
+
 /* What only makes sense together, or alone. */
 static int check_combination(struct parse *p, bool has_command)
 {
@@ -527,6 +702,8 @@ static int check_combination(struct parse *p, bool has_command)
 	if (o->capture && !o->report)
 		return usage(p, "--capture", "there is no report for the output to go to",
 			"add --report FILE, or --report fd:3");
+	if (p->tool & JOBS && check_jobs(p) < 0)
+		return -1;
 	if (p->tool == TOOL_EXEC && o->output == OUTPUT_JSON && !o->probe)
 		return usage(p, "--json", "it goes with --probe only",
 			"--report FILE writes what happened to a command as JSON");
@@ -548,9 +725,13 @@ int options_parse(struct options *options, enum tool tool, int argc, char **argv
 		int here = optind ? optind : 1;
 		int c = getopt_long(argc, argv, shorts, longs, NULL);
 
-		if (c < 0)
+		if (c >= 0)
+			rc = handle(&p, c, argv[here]);
+		else if (tool & JOBS && optind < argc)
+			/* Options may follow ids. */
+			strvec_push(&options->ids, argv[optind++]);
+		else
 			break;
-		rc = handle(&p, c, argv[here]);
 	}
 	if (rc == 0)
 		rc = check_combination(&p, optind < argc);
@@ -570,12 +751,18 @@ void options_clear(struct options *options)
 	strvec_clear(&options->policies);
 	strvec_clear(&options->flag_names);
 	strvec_clear(&options->questions);
+	strvec_clear(&options->ids);
 	json_free(options->flags);
 	free(options->bwrap);
 	free(options->report);
 	free(options->output_dir);
 	free(options->pass_fds);
 	free(options->target);
+	free(options->input);
+	free(options->script);
+	free(options->timeout);
+	free(options->grace);
+	free(options->older);
 	*options = (struct options){0};
 }
 

@@ -1,0 +1,774 @@
+/*
+ * sbx-job: runs in the background, and what became of them. There is no daemon: each job has a
+ * supervisor of its own (cmd/background.h), and all else is on disk (job/store.h).
+ */
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/nearest.h"
+#include "base/quote.h"
+#include "cmd/background.h"
+#include "cmd/identity.h"
+#include "cmd/options.h"
+#include "job/log.h"
+#include "job/store.h"
+#include "run/stdio.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char tool[] = "sbx-job";
+
+#define LINES 400
+/* read: at most so much at once as JSON, and in memory. */
+#define JSON_BYTES (4U << 20)
+#define TEXT_BYTES (1U << 20)
+
+/* What a supervisor has, beyond the grace, to end the run and write down how it went. */
+#define STOP_MS 10000
+
+struct call {
+	struct options options;
+	char *place;
+	int store; /* -ENOENT: there is none yet */
+};
+
+static int64_t clock_ms(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void pause_ms(long ms)
+{
+	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
+/* The one place that counts. */
+static int find_place(struct call *call, struct err *err)
+{
+	CLEANUP_STRVEC struct strvec places = {0};
+	const char *state = getenv("SBX_STATE"), *home = getenv("HOME");
+	CLEANUP_FREE char *own = home && *home == '/' ? NULL : identity_home(geteuid());
+
+	if (state && *state != '/')
+		return err_set(err, ERR_USAGE, "SBX_STATE is no absolute path");
+	store_places(state, getenv("XDG_STATE_HOME"), own ? own : home, &places);
+	if (!places.n) {
+		err_set(err, ERR_USAGE, "there is no place to keep jobs in");
+		return err_hint(err, "name one: SBX_STATE=DIR");
+	}
+	call->place = xstrdup(places.v[0]);
+	return 0;
+}
+
+/* Opens a job; where there is none of that id, says which there are. */
+static int open_job(const struct call *call, const char *id, struct job *job, struct err *err)
+{
+	CLEANUP_STRVEC struct strvec ids = {0};
+	CLEANUP_FREE char *list = NULL;
+	struct err ignored;
+
+	if (call->store >= 0 && job_open(job, call->store, id, err) == 0)
+		return 0;
+	if (call->store >= 0 && err->kind != ERR_USAGE)
+		return -1;
+	if (call->store >= 0)
+		store_list(call->store, &ids, &ignored);
+	strvec_sort(&ids);
+	list = strvec_join(&ids, ", ");
+	err_set(err, ERR_USAGE, "there is no job %s", id);
+	return ids.n ? err_hint(err, "there %s %s", ids.n > 1 ? "are" : "is", list)
+		     : err_hint(err, "there are no jobs in %s", call->place);
+}
+
+/* Waits until a job's supervisor has gone, or for so many milliseconds (-1 = for ever), and looks. 1 when
+ * it is still there, 0, or -1 with an error. */
+static int await(const struct job *job, int64_t ms, struct job_facts *facts, struct err *err)
+{
+	int64_t now = clock_ms(CLOCK_MONOTONIC), until = ms < 0 ? INT64_MAX : now + ms;
+
+	while (job_look(job, facts, err) == 0) {
+		CLEANUP_CLOSE int pidfd = facts->alive ? job_supervisor(facts) : -1;
+		struct pollfd end = {.fd = pidfd, .events = POLLIN};
+		int64_t left = until - clock_ms(CLOCK_MONOTONIC);
+
+		if (!facts->alive)
+			return 0;
+		if (left <= 0)
+			return 1;
+		job_facts_clear(facts);
+		/* For want of a pidfd, and after its end, the lock is looked at again soon. */
+		if (pidfd < 0 || poll(&end, 1, left < INT_MAX ? (int)left : INT_MAX) > 0)
+			pause_ms(left < 5 ? (long)left : 5);
+	}
+	return -1;
+}
+
+/* What there is to say */
+
+static const json *report_of(const struct job_facts *facts, const char *key)
+{
+	return facts->report ? json_get(facts->report, key) : NULL;
+}
+
+/* How long it has run; -1 = not known. */
+static int64_t duration_of(const struct job_facts *facts)
+{
+	const json *ms = report_of(facts, "duration_ms");
+
+	if (ms && json_type(ms) == JSON_NUMBER)
+		return (int64_t)json_number(ms);
+	return facts->alive && facts->started_ms >= 0 ? clock_ms(CLOCK_REALTIME) - facts->started_ms
+						      : -1;
+}
+
+static void add_number(json *object, const char *key, int64_t number)
+{
+	if (number >= 0)
+		json_add_number(object, key, (double)number);
+	else
+		json_add_null(object, key);
+}
+
+/* The fields that list and read share. */
+static void add_facts(json *object, const struct job *job, const struct job_facts *facts)
+{
+	const json *code = report_of(facts, "exit_code"), *outcome = report_of(facts, "outcome");
+
+	json_add_string(object, "id", job->id);
+	json_add_string(object, "state", job_state_name(facts->state));
+	if (outcome)
+		json_add_string(object, "outcome", json_string(outcome));
+	else
+		json_add_null(object, "outcome");
+	add_number(object, "exit_code", code ? (int64_t)json_number(code) : -1);
+	add_number(object, "duration_ms", duration_of(facts));
+}
+
+/* The command for people, from a document that anybody may have written. */
+static char *command_text(const struct job_facts *facts)
+{
+	const json *command = facts->meta ? json_get(facts->meta, "command") : NULL;
+	CLEANUP_STRVEC struct strvec words = {0};
+
+	if (!command || json_type(command) != JSON_ARRAY)
+		return xstrdup("");
+	for (const json *word = json_first(command); word; word = json_next(word))
+		if (json_type(word) == JSON_STRING)
+			strvec_take(&words, shell_quote(json_string(word)));
+	return strvec_join(&words, " ");
+}
+
+/* list */
+
+static void add_strings(json *object, const char *key, const json *meta)
+{
+	const json *from = meta ? json_get(meta, key) : NULL;
+	json *array = json_add(object, key, json_new_array());
+
+	for (const json *s = from && json_type(from) == JSON_ARRAY ? json_first(from) : NULL; s;
+		s = json_next(s))
+		if (json_type(s) == JSON_STRING)
+			json_add_string(array, NULL, json_string(s));
+}
+
+static void list_json(json *array, const struct job *job, const struct job_facts *facts)
+{
+	json *object = json_add(array, NULL, json_new_object());
+	const json *cwd = facts->meta ? json_get(facts->meta, "cwd") : NULL;
+
+	add_facts(object, job, facts);
+	add_number(object, "created_ms", facts->meta ? facts->created_ms : -1);
+	add_number(object, "started_ms", facts->meta ? facts->started_ms : -1);
+	add_strings(object, "policies", facts->meta);
+	add_strings(object, "flags", facts->meta);
+	add_strings(object, "command", facts->meta);
+	json_add_string(
+		object, "cwd", cwd && json_type(cwd) == JSON_STRING ? json_string(cwd) : "");
+}
+
+static void list_text(const struct job *job, const struct job_facts *facts)
+{
+	const json *code = report_of(facts, "exit_code"), *outcome = report_of(facts, "outcome");
+	CLEANUP_FREE char *command = command_text(facts);
+	int64_t ms = duration_of(facts);
+
+	printf("%s  %-8s  ", job->id, job_state_name(facts->state));
+	if (code)
+		printf("%3d  ", (int)json_number(code));
+	else
+		printf("  -  ");
+	if (ms >= 0)
+		printf("%8.1fs  ", (double)ms / 1000);
+	else
+		printf("%9s  ", "-");
+	print_escaped(stdout, command);
+	if (outcome && strcmp(json_string(outcome), "completed") != 0) {
+		fputs("  (", stdout);
+		print_escaped(stdout, json_string(outcome));
+		putchar(')');
+	}
+	putchar('\n');
+}
+
+static int run_list(struct call *call, struct err *err)
+{
+	CLEANUP_JSON json *array = call->options.output == OUTPUT_JSON ? json_new_array() : NULL;
+	CLEANUP_STRVEC struct strvec ids = {0};
+
+	if (call->store >= 0 && store_list(call->store, &ids, err) < 0)
+		return -1;
+	strvec_sort(&ids);
+	for (size_t i = 0; i < ids.n; i++) {
+		struct job job = JOB_INIT;
+		struct job_facts facts = {0};
+		struct err one;
+
+		if (job_open(&job, call->store, ids.v[i], &one) == 0 &&
+			job_look(&job, &facts, &one) == 0) {
+			if (array)
+				list_json(array, &job, &facts);
+			else
+				list_text(&job, &facts);
+		} else if (one.kind == ERR_USAGE) {
+			/* Removed since. */
+		} else if (array) {
+			json *object = json_add(array, NULL, json_new_object());
+
+			json_add_string(object, "id", ids.v[i]);
+			json_add_string(object, "state", "damaged");
+			json_add_string(object, "error", one.message);
+		} else {
+			printf("%s  damaged   ", ids.v[i]);
+			print_escaped(stdout, one.message);
+			putchar('\n');
+		}
+		job_facts_clear(&facts);
+		job_close(&job);
+	}
+	if (array) {
+		CLEANUP_FREE char *text = json_print(array, true);
+
+		puts(text);
+	}
+	return 0;
+}
+
+/* read */
+
+/* What a part is about, and how it goes on. */
+struct window {
+	const struct job *job;
+	struct job_facts facts;
+	struct log_view view;
+	uint64_t total;
+};
+
+static int look(struct window *w, const char *name, struct err *err)
+{
+	log_clear(&w->view);
+	job_facts_clear(&w->facts);
+	if (job_look(w->job, &w->facts, err) < 0)
+		return -1;
+	if (!name)
+		name = w->facts.split ? "stdout" : "log";
+	return log_look(&w->view, w->job->dir, name, err) < 0 ||
+			       log_lines(&w->view, &w->total, err) < 0
+		       ? -1
+		       : 0;
+}
+
+static uint64_t count_lines(const struct log_part *part)
+{
+	uint64_t n = 0;
+
+	for (const char *p = part->text, *end = p + part->len;
+		(p = memchr(p, '\n', (size_t)(end - p))); p++)
+		n++;
+	return n;
+}
+
+/* The line that the last byte given is of. */
+static uint64_t last_line(const struct log_part *part)
+{
+	return part->end.line - (part->len && part->text[part->len - 1] == '\n');
+}
+
+static int read_json(struct window *w, const struct log_place *from, uint64_t first, uint64_t lines,
+	struct err *err)
+{
+	CLEANUP_JSON json *object = json_new_object();
+	struct log_part part;
+	bool unfinished;
+	json *gap;
+
+	if (log_read(&w->view, from, from->line < first ? 0 : lines, JSON_BYTES, &part, err) < 0) {
+		free(part.text);
+		return -1;
+	}
+	unfinished = part.len && part.text[part.len - 1] != '\n';
+	add_facts(object, w->job, &w->facts);
+	json_add_bool(object, "running", w->facts.alive && !w->facts.report);
+	json_add_number(object, "first", (double)(part.len ? part.begin.line : first));
+	json_add_number(object, "last", (double)(part.len ? last_line(&part) : first - 1));
+	json_add_number(object, "lines", (double)w->total);
+	json_add_bool(object, "unfinished", unfinished);
+	json_add_bool(object, "truncated",
+		part.len && (last_line(&part) < w->total ||
+				    (unfinished && !part.complete && part.len == JSON_BYTES)));
+	if (part.gap_bytes) {
+		gap = json_add(object, "gap", json_new_object());
+		json_add_number(gap, "at", (double)part.gap_at);
+		json_add_number(gap, "bytes", (double)part.gap_bytes);
+		json_add_number(gap, "first", (double)part.gap_first);
+		json_add_number(gap, "last", (double)part.gap_last);
+	} else {
+		json_add_null(object, "gap");
+	}
+	if (strlen(part.text) == part.len && utf8_valid(part.text))
+		json_add_string(object, "text", part.text);
+	else
+		json_add_base64(object, "base64", part.text, part.len);
+	CLEANUP_FREE char *text = json_print(object, true);
+
+	puts(text);
+	free(part.text);
+	return 0;
+}
+
+/* To a terminal nothing goes that steers it. */
+static void print_bytes(const char *data, size_t len)
+{
+	if (!isatty(STDOUT_FILENO)) {
+		fwrite(data, 1, len, stdout);
+		return;
+	}
+	while (len) {
+		size_t n = 0;
+
+		while (n < len && data[n] && data[n] != '\n' && data[n] != '\t')
+			n++;
+		CLEANUP_FREE char *text = xstrndup(data, n);
+
+		print_escaped(stdout, text);
+		if (n < len)
+			fputs(data[n] == '\n' ? "\n" : data[n] == '\t' ? "\t" : "\\x00", stdout);
+		n += n < len;
+		data += n;
+		len -= n;
+	}
+}
+
+static void print_part(const struct log_part *part)
+{
+	print_bytes(part->text, part->gap_bytes ? part->gap_at : part->len);
+	if (!part->gap_bytes)
+		return;
+	if (part->gap_at && part->text[part->gap_at - 1] != '\n')
+		putchar('\n');
+	printf("[%" PRIu64 " bytes, of lines %" PRIu64 " to %" PRIu64 ", are not kept]\n",
+		part->gap_bytes, part->gap_first, part->gap_last);
+	print_bytes(part->text + part->gap_at, part->len - part->gap_at);
+}
+
+/* Where the job stands, for whoever reads the text. */
+static void print_status(const struct window *w, uint64_t first, uint64_t last)
+{
+	const json *code = report_of(&w->facts, "exit_code");
+
+	if (last >= first)
+		fprintf(stderr, "%s: %s: lines %" PRIu64 " to %" PRIu64 " of %" PRIu64 "; %s", tool,
+			w->job->id, first, last, w->total, job_state_name(w->facts.state));
+	else
+		fprintf(stderr, "%s: %s: no more than %" PRIu64 " lines; %s", tool, w->job->id,
+			w->total, job_state_name(w->facts.state));
+	if (code)
+		fprintf(stderr, ", exit code %d", (int)json_number(code));
+	putc('\n', stderr);
+}
+
+/* Prints from a place on; with follow, until the job has ended. */
+static int read_text_lines(struct window *w, struct log_place at, uint64_t first, uint64_t lines,
+	const char *name, bool follow, struct err *err)
+{
+	uint64_t begin = 0, last = 0;
+
+	for (;;) {
+		struct log_part part = {0};
+		bool found = at.line >= first;
+
+		if (found && log_read(&w->view, &at, lines, TEXT_BYTES, &part, err) < 0) {
+			free(part.text);
+			return -1;
+		}
+		if (found) {
+			print_part(&part);
+			begin = begin ? begin : part.begin.line;
+			last = part.len ? last_line(&part) : last;
+			lines -= count_lines(&part);
+			at = part.end;
+			free(part.text);
+		}
+		if (found && !part.complete && lines)
+			continue;
+		if (!follow || !w->facts.alive)
+			break;
+		if (fflush(stdout) != 0)
+			break;
+		pause_ms(100);
+		if (look(w, name, err) < 0 || (!found && log_find(&w->view, first, &at, err) < 0))
+			return -1;
+	}
+	fflush(stdout);
+	print_status(w, begin ? begin : first, last);
+	return 0;
+}
+
+static int run_read(struct call *call, struct err *err)
+{
+	const struct options *o = &call->options;
+	const char *name = o->errors ? "stderr" : NULL;
+	uint64_t first = o->from ? o->from : 1;
+	uint64_t lines = o->follow ? UINT64_MAX : o->lines ? o->lines : LINES;
+	struct job job = JOB_INIT;
+	struct window w = {.job = &job};
+	struct log_place place;
+	int rc = open_job(call, o->ids.v[0], &job, err);
+
+	rc = rc < 0 ? rc : look(&w, name, err);
+	if (rc == 0 && o->errors && !w.facts.split) {
+		err_set(err, ERR_USAGE, "job %s keeps both streams in one log", job.id);
+		rc = err_hint(err, "leave out --stderr; sbx-job start --split keeps them apart");
+	}
+	rc = rc < 0 ? rc : log_find(&w.view, first, &place, err);
+	if (rc == 0 && o->output == OUTPUT_JSON)
+		rc = read_json(&w, &place, first, lines, err);
+	else if (rc == 0)
+		rc = read_text_lines(&w, place, first, lines, name, o->follow, err);
+	log_clear(&w.view);
+	job_facts_clear(&w.facts);
+	job_close(&job);
+	return rc;
+}
+
+/* wait, report */
+
+static int err_lost(const struct job *job, struct err *err)
+{
+	err_set(err, ERR_SYSTEM,
+		"job %s is lost: its supervisor was killed, and with it all that ran", job->id);
+	return err_hint(err, "sbx-job read %s has what it wrote until then", job->id);
+}
+
+static int run_wait(struct call *call, struct err *err)
+{
+	uint64_t ms = UINT64_MAX;
+	struct job_facts facts = {0};
+	struct job job = JOB_INIT;
+	int rc = open_job(call, call->options.ids.v[0], &job, err);
+
+	if (call->options.timeout)
+		options_time(call->options.timeout, &ms);
+	if (rc == 0)
+		rc = await(&job, ms > INT64_MAX / 2 ? -1 : (int64_t)ms, &facts, err);
+	if (rc > 0) {
+		fprintf(stderr, "%s: job %s has not ended yet\n", tool, job.id);
+		rc = 124;
+	} else if (rc == 0 && facts.state == JOB_LOST) {
+		rc = err_lost(&job, err);
+	} else if (rc == 0) {
+		rc = (int)json_number(report_of(&facts, "exit_code"));
+	}
+	job_facts_clear(&facts);
+	job_close(&job);
+	return rc;
+}
+
+static int run_report(struct call *call, struct err *err)
+{
+	struct job_facts facts = {0};
+	struct job job = JOB_INIT;
+	int rc = open_job(call, call->options.ids.v[0], &job, err);
+
+	rc = rc < 0 ? rc : job_look(&job, &facts, err);
+	if (rc == 0 && facts.report) {
+		CLEANUP_FREE char *text = json_print(facts.report, true);
+
+		puts(text);
+	} else if (rc == 0 && facts.state == JOB_LOST) {
+		rc = err_lost(&job, err);
+	} else if (rc == 0) {
+		err_set(err, ERR_USAGE, "job %s has not ended yet", job.id);
+		rc = err_hint(err, "sbx-job wait %s waits for it", job.id);
+	}
+	job_facts_clear(&facts);
+	job_close(&job);
+	return rc;
+}
+
+/* stop, rm */
+
+typedef int each_fn(const struct call *call, const struct job *job, struct err *err);
+
+static int exit_code(const struct err *err)
+{
+	return err->kind == ERR_USAGE ? 2 : 125;
+}
+
+/* Does something to each job that was asked for, or, with every, to all that there are. What cannot be
+ * done to one is said, and the rest go on. The exit code. */
+static int for_each(const struct call *call, bool every, each_fn *each)
+{
+	CLEANUP_STRVEC struct strvec all = {0};
+	const struct strvec *ids = every ? &all : &call->options.ids;
+	struct err err = {0};
+	int code = 0;
+
+	if (every && call->store >= 0 && store_list(call->store, &all, &err) < 0) {
+		print_err(tool, &err);
+		return exit_code(&err);
+	}
+	for (size_t i = 0; i < ids->n; i++) {
+		struct job job = JOB_INIT;
+		int rc = open_job(call, ids->v[i], &job, &err);
+
+		if (rc < 0 && every && err.kind == ERR_USAGE)
+			continue; /* removed since */
+		if (rc == 0)
+			rc = each(call, &job, &err);
+		job_close(&job);
+		if (rc == 0)
+			continue;
+		print_err(tool, &err);
+		code = exit_code(&err);
+	}
+	return code;
+}
+
+static int64_t grace_of(const struct call *call)
+{
+	uint64_t ms = 1000;
+
+	if (call->options.grace)
+		options_time(call->options.grace, &ms);
+	return ms < INT_MAX ? (int64_t)ms : INT_MAX;
+}
+
+/* Sends a signal to the supervisor of a job that runs, with a number. One that was just begun has not
+ * written down yet who it is. */
+static int signal_job(const struct job *job, int sig, int number, struct err *err)
+{
+	siginfo_t info = {.si_signo = sig, .si_code = SI_QUEUE};
+	struct job_facts facts;
+
+	info.si_pid = getpid();
+	info.si_uid = getuid();
+	info.si_value.sival_int = number;
+	for (int i = 0; i < STOP_MS / 5; i++) {
+		CLEANUP_CLOSE int pidfd = -1;
+		bool alive;
+
+		if (job_look(job, &facts, err) < 0)
+			return -1;
+		alive = facts.alive;
+		pidfd = alive ? job_supervisor(&facts) : -1;
+		job_facts_clear(&facts);
+		if (!alive)
+			return 0;
+		if (pidfd >= 0 && (syscall(SYS_pidfd_send_signal, pidfd, sig, &info, 0) == 0 ||
+					  errno == ESRCH))
+			return 0;
+		pause_ms(5);
+	}
+	return err_set(err, ERR_SYSTEM, "job %s: its supervisor cannot be found", job->id);
+}
+
+static int ask_to_stop(const struct call *call, const struct job *job, struct err *err)
+{
+	return signal_job(job, SIGTERM, (int)grace_of(call), err);
+}
+
+static int see_stopped(const struct call *call, const struct job *job, struct err *err)
+{
+	struct job_facts facts = {0};
+	int rc = await(job, grace_of(call) + STOP_MS, &facts, err);
+
+	job_facts_clear(&facts);
+	if (rc <= 0)
+		return rc;
+	/* All of the run ends with its supervisor. */
+	if (signal_job(job, SIGKILL, 0, err) < 0)
+		return -1;
+	rc = await(job, STOP_MS, &facts, err);
+	job_facts_clear(&facts);
+	if (rc >= 0)
+		err_set(err, ERR_SYSTEM, "job %s: its supervisor did not answer, and was killed",
+			job->id);
+	return -1;
+}
+
+static int run_stop(struct call *call, struct err *err)
+{
+	int code = for_each(call, call->options.all, ask_to_stop);
+
+	(void)err;
+	/* Of those that could not be asked it has been said. */
+	return code ? code : for_each(call, call->options.all, see_stopped);
+}
+
+/* By id, whatever is wrong with it. */
+static int remove_one(const struct call *call, const struct job *job, struct err *err)
+{
+	struct job_facts facts = {0};
+	struct err ignored;
+
+	/* One that has written its report is about to go. */
+	if (job_look(job, &facts, &ignored) == 0 && facts.report) {
+		job_facts_clear(&facts);
+		await(job, STOP_MS, &facts, &ignored);
+	}
+	job_facts_clear(&facts);
+	return job_remove(call->store, job->id, err);
+}
+
+static int remove_ended(const struct call *call, const struct job *job, struct err *err)
+{
+	struct job_facts facts = {0};
+	uint64_t ms = 0;
+	struct stat st;
+	bool over;
+
+	if (call->options.older)
+		options_time(call->options.older, &ms);
+	if (job_look(job, &facts, err) < 0)
+		return -1;
+	over = facts.state == JOB_ENDED || facts.state == JOB_LOST;
+	job_facts_clear(&facts);
+	/* The directory was last changed when the report got its name. */
+	if (!over || fstat(job->dir, &st) < 0 ||
+		clock_ms(CLOCK_REALTIME) - (int64_t)st.st_mtim.tv_sec * 1000 < (int64_t)ms)
+		return 0;
+	return remove_one(call, job, err);
+}
+
+static int run_rm(struct call *call, struct err *err)
+{
+	bool ended = call->options.ended;
+
+	(void)err;
+	if (call->store >= 0)
+		store_tidy(call->store);
+	return for_each(call, ended, ended ? remove_ended : remove_one);
+}
+
+static int run_start(struct call *call, struct err *err)
+{
+	return background_start(&call->options, call->place, err);
+}
+
+static const struct command {
+	const char *name;
+	enum tool tool;
+	int (*run)(struct call *call, struct err *err); /* the exit code, or -1 with an error */
+	const char *help;
+} commands[] = {
+	{"start", TOOL_START, run_start, "run a command in the background"},
+	{"list", TOOL_LIST, run_list, "say which jobs there are"},
+	{"read", TOOL_READ, run_read, "print a part of what a job has written"},
+	{"wait", TOOL_WAIT, run_wait, "wait for a job's end"},
+	{"stop", TOOL_STOP, run_stop, "end jobs"},
+	{"rm", TOOL_RM, run_rm, "remove jobs that do not run"},
+	{"report", TOOL_REPORT, run_report, "print a job's report"},
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(*commands))
+
+static void print_help(void)
+{
+	printf("usage: %s command [options]\nRuns commands in sandboxes in the background.\n\n",
+		tool);
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		printf("  %-8s %s\n", commands[i].name, commands[i].help);
+	printf("\n%s command --help lists the options of one. See %s(1).\n", tool, tool);
+}
+
+/* The command that a word names; NULL with an error. */
+static const struct command *find_command(const char *word, struct err *err)
+{
+	const char *names[N_COMMANDS], *near;
+
+	for (size_t i = 0; i < N_COMMANDS; i++) {
+		if (word && strcmp(word, commands[i].name) == 0)
+			return &commands[i];
+		names[i] = commands[i].name;
+	}
+	near = word ? nearest(word, names, N_COMMANDS) : NULL;
+	err_set(err, ERR_USAGE, word ? "unknown command %s" : "no command%s", word ? word : "");
+	if (near)
+		err_hint(err, "did you mean %s?", near);
+	else
+		err_hint(err, "%s --help lists the commands", tool);
+	return NULL;
+}
+
+static int run_command(struct call *call, int argc, char **argv, struct err *err)
+{
+	const struct command *command = find_command(argv[1], err);
+	int rc;
+
+	if (!command)
+		return -1;
+	rc = options_parse(&call->options, command->tool, argc - 1, argv + 1, err);
+	if (rc != 0)
+		return rc > 0 ? 0 : -1;
+	if (find_place(call, err) < 0)
+		return -1;
+	call->store = -ENOENT;
+	if (command->tool != TOOL_START)
+		call->store = store_open(call->place, false, err);
+	return call->store == -1 ? -1 : command->run(call, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct call call = {.store = -1};
+	struct err err = {0};
+	int rc = stdio_reserve(&err);
+
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	/* A job must hold nothing of its caller's. */
+	close_range(3, ~0U, 0);
+	if (rc == 0 && argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+		print_help();
+	else if (rc == 0 && argc > 1 && strcmp(argv[1], "--version") == 0)
+		printf("%s %s\n", tool, SBX_VERSION);
+	else if (rc == 0)
+		rc = run_command(&call, argc, argv, &err);
+	if (rc >= 0 && (fflush(stdout) != 0 || ferror(stdout)))
+		rc = err_set(&err, ERR_SYSTEM, "cannot write to standard output");
+	if (rc < 0) {
+		print_err(tool, &err);
+		rc = exit_code(&err);
+	}
+	if (call.store >= 0)
+		close(call.store);
+	free(call.place);
+	options_clear(&call.options);
+	return rc;
+}
