@@ -309,15 +309,17 @@ static uint64_t last_line(const struct log_part *part)
 	return part->end.line - (part->len && part->text[part->len - 1] == '\n');
 }
 
-static int read_json(struct window *w, const struct log_place *from, uint64_t first, uint64_t lines,
-	struct err *err)
+static int read_lines_as_json(struct window *w, uint64_t first, uint64_t lines, struct err *err)
 {
 	CLEANUP_JSON json *object = json_new_object();
-	struct log_part part;
+	struct log_part part = {0};
+	struct log_place from;
+	int missing = log_find(&w->view, first, &from, err);
 	bool unfinished;
 	json *gap;
 
-	if (log_read(&w->view, from, from->line < first ? 0 : lines, JSON_BYTES, &part, err) < 0) {
+	if (missing < 0 ||
+		log_read(&w->view, &from, missing ? 0 : lines, JSON_BYTES, &part, err) < 0) {
 		free(part.text);
 		return -1;
 	}
@@ -402,15 +404,17 @@ static void print_status(const struct window *w, uint64_t first, uint64_t last)
 	putc('\n', stderr);
 }
 
-/* Prints from a place on; with follow, until the job has ended. */
-static int read_text_lines(struct window *w, struct log_place at, uint64_t first, uint64_t lines,
-	const char *name, bool follow, struct err *err)
+/* Prints from a line on; with follow, until the job has ended. */
+static int read_lines_as_text(struct window *w, uint64_t first, uint64_t lines, const char *name,
+	bool follow, struct err *err)
 {
+	struct log_place at;
 	uint64_t begin = 0, last = 0;
+	int missing = log_find(&w->view, first, &at, err);
 
-	for (;;) {
+	while (missing >= 0) {
 		struct log_part part = {0};
-		bool found = at.line >= first;
+		bool found = !missing;
 
 		if (found && log_read(&w->view, &at, lines, TEXT_BYTES, &part, err) < 0) {
 			free(part.text);
@@ -431,9 +435,13 @@ static int read_text_lines(struct window *w, struct log_place at, uint64_t first
 		if (fflush(stdout) != 0)
 			break;
 		pause_ms(100);
-		if (look(w, name, err) < 0 || (!found && log_find(&w->view, first, &at, err) < 0))
+		if (look(w, name, err) < 0)
 			return -1;
+		if (missing)
+			missing = log_find(&w->view, first, &at, err);
 	}
+	if (missing < 0)
+		return -1;
 	fflush(stdout);
 	print_status(w, begin ? begin : first, last);
 	return 0;
@@ -447,7 +455,6 @@ static int run_read(struct call *call, struct err *err)
 	uint64_t lines = o->follow ? UINT64_MAX : o->lines ? o->lines : LINES;
 	struct job job = JOB_INIT;
 	struct window w = {.job = &job};
-	struct log_place place;
 	int rc = open_job(call, o->ids.v[0], &job, err);
 
 	rc = rc < 0 ? rc : look(&w, name, err);
@@ -455,11 +462,10 @@ static int run_read(struct call *call, struct err *err)
 		err_set(err, ERR_USAGE, "job %s keeps both streams in one log", job.id);
 		rc = err_hint(err, "leave out --stderr; sbx-job start --split keeps them apart");
 	}
-	rc = rc < 0 ? rc : log_find(&w.view, first, &place, err);
 	if (rc == 0 && o->output == OUTPUT_JSON)
-		rc = read_json(&w, &place, first, lines, err);
+		rc = read_lines_as_json(&w, first, lines, err);
 	else if (rc == 0)
-		rc = read_text_lines(&w, place, first, lines, name, o->follow, err);
+		rc = read_lines_as_text(&w, first, lines, name, o->follow, err);
 	log_clear(&w.view);
 	job_facts_clear(&w.facts);
 	job_close(&job);

@@ -213,38 +213,53 @@ static size_t piece_of_line(const struct log_view *view, uint64_t line)
 	return found;
 }
 
-int log_find(const struct log_view *view, uint64_t line, struct log_place *place, struct err *err)
+/* Goes on in a piece to where a line begins, at most to its end. 0, -ENOENT, or -1 with an error. */
+static int seek_line(
+	const struct log_view *view, size_t i, uint64_t line, struct log_place *at, struct err *err)
 {
 	CLEANUP_FREE char *buf = xcalloc(CHUNK, 1);
+	uint64_t size;
+	CLEANUP_CLOSE int fd = open_piece(view, i, &size, err);
+	ssize_t n = 0;
 
-	for (size_t i = piece_of_line(view, line); i < view->n; i++) {
-		struct log_piece at = view->pieces[i];
-		uint64_t size;
-		CLEANUP_CLOSE int fd = open_piece(view, i, &size, err);
-		ssize_t n = 0;
+	if (fd < 0)
+		return fd;
+	*at = (struct log_place){view->pieces[i].offset, view->pieces[i].line};
+	while (at->line < line &&
+		(n = read_chunk(fd, buf, at->offset - view->pieces[i].offset, size, err)) > 0) {
+		const char *p = buf, *end = buf + n, *newline;
 
-		if (fd == -1)
-			return -1;
-		while (at.line < line && fd >= 0 &&
-			(n = read_chunk(fd, buf, at.offset - view->pieces[i].offset, size, err)) >
-				0) {
-			const char *p = buf, *end = buf + n, *newline;
-
-			while (at.line < line && (newline = memchr(p, '\n', (size_t)(end - p)))) {
-				at.line++;
-				p = newline + 1;
-			}
-			at.offset += (uint64_t)((at.line < line ? end : p) - buf);
+		while (at->line < line && (newline = memchr(p, '\n', (size_t)(end - p)))) {
+			at->line++;
+			p = newline + 1;
 		}
-		if (n < 0)
+		at->offset += (uint64_t)((at->line < line ? end : p) - buf);
+	}
+	return n < 0 ? -1 : 0;
+}
+
+int log_find(const struct log_view *view, uint64_t line, struct log_place *place, struct err *err)
+{
+	size_t i = piece_of_line(view, line);
+	struct log_place at;
+
+	*place = (struct log_place){0, 1};
+	for (size_t first = i; i < view->n; i++) {
+		int rc = seek_line(view, i, line, &at, err);
+
+		if (rc == -1)
 			return -1;
-		*place = (struct log_place){at.offset, at.line};
+		if (rc < 0)
+			continue;
+		/* Behind a gap, which is to be told. */
+		if (at.offset == view->pieces[i].offset && place->offset < at.offset &&
+			(i > first || first == 0))
+			return 0;
+		*place = at;
 		if (at.line >= line)
 			return 0;
 	}
-	if (!view->n)
-		*place = (struct log_place){0, 1};
-	return 0;
+	return line > 1;
 }
 
 /* What is being read. */

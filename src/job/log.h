@@ -78,7 +78,8 @@ struct log_part {
 	uint64_t gap_first, gap_last; /* the lines of which something is missing */
 };
 
-/* Finds the beginning of a line, or, where it is lost, what is next behind it. -1 with ERR_SYSTEM. */
+/* Finds the beginning of a line, or, where that is lost, of the gap. 0; 1: there is no such line yet, and
+ * place is the end; -1 with ERR_SYSTEM. */
 int log_find(const struct log_view *view, uint64_t line, struct log_place *place, struct err *err);
 /* Reads on from a place until so many lines or bytes are given, or a second gap comes. 0; -1 with
  * ERR_SYSTEM: a piece cannot be read. free text. */

@@ -1,5 +1,5 @@
 # What the integration tests share: callers (root, and an ordinary user when root runs the tests), a place of their own,
-# and ways to run sbx-exec, sbx-plan and what is inside. Core modules only.
+# and ways to run sbx-exec, sbx-plan, sbx-job and what is inside. Core modules only.
 #
 #   BEGIN { require "$FindBin::Bin/lib.pl" }
 use strict;
@@ -16,14 +16,14 @@ umask 022;
 
 # All that a test makes lies in here, under a folder that is no part of /tmp (inside, /tmp is the sandbox's own), and is
 # removed at the end. The programs are copied to where every user may reach them.
-our ($top, $PLAN, $EXEC);
+our ($top, $PLAN, $EXEC, $JOB);
 if (!$^C) { # perl -c makes nothing
 	$top = abs_path(tempdir('sbx-test.XXXXXX', DIR => '/var/tmp', CLEANUP => 1));
-	($PLAN, $EXEC) = ("$top/bin/sbx-plan", "$top/bin/sbx-exec");
+	($PLAN, $EXEC, $JOB) = map { "$top/bin/sbx-$_" } qw(plan exec job);
 	my $build = $ENV{SBX_BUILD} || abs_path("$FindBin::Bin/../../build");
 	chmod 0755, $top or die;
 	mkdir "$top/bin" or die;
-	for my $tool (qw(sbx-plan sbx-exec)) {
+	for my $tool (qw(sbx-plan sbx-exec sbx-job)) {
 		copy("$build/$tool", "$top/bin/$tool") or die "$build/$tool: $!";
 		chmod 0755, "$top/bin/$tool" or die;
 	}
