@@ -553,12 +553,11 @@ static int for_each(const struct call *call, bool every, each_fn *each)
 		struct job job = JOB_INIT;
 		int rc = open_job(call, ids->v[i], &job, &err);
 
-		if (rc < 0 && every && err.kind == ERR_USAGE)
-			continue; /* removed since */
 		if (rc == 0)
 			rc = each(call, &job, &err);
 		job_close(&job);
-		if (rc == 0)
+		/* Of all, one may have been removed since. */
+		if (rc == 0 || (every && err.kind == ERR_USAGE))
 			continue;
 		print_err(tool, &err);
 		code = exit_code(&err);

@@ -143,12 +143,17 @@ int job_make(struct job *job, int store, struct err *err)
 	return err_set(err, ERR_SYSTEM, "cannot find a free id for a job");
 }
 
+static int err_none(const char *id, struct err *err)
+{
+	return err_set(err, ERR_USAGE, "there is no job %s", id);
+}
+
 int job_open(struct job *job, int store, const char *id, struct err *err)
 {
 	int dir = is_id(id) ? private_open(store, id, false) : -ENOENT;
 
 	if (dir == -ENOENT)
-		return err_set(err, ERR_USAGE, "there is no job %s", id);
+		return err_none(id, err);
 	if (dir == -EPERM)
 		return err_set(err, ERR_SYSTEM,
 			"job %s: its directory is not yours alone (owner, mode 0700)", id);
@@ -239,7 +244,7 @@ int job_remove(int store, const char *id, struct err *err)
 	int error;
 
 	if (job_open(&job, store, id, err) < 0)
-		return -1;
+		return err->kind == ERR_USAGE ? 0 : -1;
 	/* Whatever else is wrong with it: it can be removed, unless it is alive. */
 	is_alive(job.dir, &alive);
 	job_close(&job);
@@ -386,25 +391,44 @@ static int read_report(const struct job *job, struct job_facts *facts, struct er
 	return 0;
 }
 
-int job_look(const struct job *job, struct job_facts *facts, struct err *err)
+/* Whether a job that was opened has been removed since, or is being removed. */
+static bool is_removed(const struct job *job)
 {
-	bool alive = false;
-	/* First: what has been written when it is gone is all that there will be. */
-	int error = is_alive(job->dir, &alive);
+	CLEANUP_FREE char *name = xasprintf("../%s", job->id);
+	struct stat st;
 
-	*facts = (struct job_facts){.alive = alive};
+	return fstatat(job->dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+static int look(const struct job *job, struct job_facts *facts, struct err *err)
+{
+	/* First: what has been written when it is gone is all that there will be. */
+	int error = is_alive(job->dir, &facts->alive);
+
 	if (error)
 		return err_set(err, ERR_SYSTEM, "job %s: its " LOCK " cannot be used: %s", job->id,
 			strerror(-error));
-	if (read_report(job, facts, err) < 0 || read_meta(job, facts, err) < 0) {
-		job_facts_clear(facts);
+	if (read_report(job, facts, err) < 0 || read_meta(job, facts, err) < 0)
 		return -1;
-	}
 	facts->state = facts->report            ? JOB_ENDED
-		       : !alive                 ? JOB_LOST
+		       : !facts->alive          ? JOB_LOST
 		       : facts->started_ms >= 0 ? JOB_RUNNING
 						: JOB_STARTING;
 	return 0;
+}
+
+int job_look(const struct job *job, struct job_facts *facts, struct err *err)
+{
+	int rc;
+
+	*facts = (struct job_facts){0};
+	rc = look(job, facts, err);
+	/* The files may have gone between two looks. */
+	if (is_removed(job))
+		rc = err_none(job->id, err);
+	if (rc < 0)
+		job_facts_clear(facts);
+	return rc;
 }
 
 void job_facts_clear(struct job_facts *facts)

@@ -51,8 +51,8 @@ int job_open(struct job *job, int store, const char *id, struct err *err);
 void job_close(struct job *job);
 /* The ids of all jobs, in no order. 0 or -1 with ERR_SYSTEM. */
 int store_list(int store, struct strvec *ids, struct err *err);
-/* Removes a job that does not run: its id is free at once. That another does so at the same time is no
- * error. */
+/* Removes a job that does not run: its id is free at once. 0, also when there is none (any more); -1 with
+ * ERR_USAGE when it runs, ERR_SYSTEM. */
 int job_remove(int store, const char *id, struct err *err);
 /* Removes what killed callers of job_make and job_remove have left. */
 void store_tidy(int store);
@@ -83,7 +83,7 @@ struct job_facts {
 	bool split;
 };
 
-/* Looks. 0, or -1 with ERR_SYSTEM where what is there makes no sense. */
+/* Looks. 0; -1 with ERR_USAGE when the job was removed, ERR_SYSTEM where what is there makes no sense. */
 int job_look(const struct job *job, struct job_facts *facts, struct err *err);
 void job_facts_clear(struct job_facts *facts);
 
