@@ -222,7 +222,8 @@ static _Noreturn void supervise(struct background *b, struct options *options)
 	e.sink = &b->sink;
 	e.started = started;
 	e.started_arg = b;
-	b->options = &e.options;
+	b->options =
+		&e.options; /* cppcheck-suppress autoVariables; this function does not return */
 	b->sink = (struct output_sink){.split = options->split, .write = sink_write};
 	log_begin(&b->logs[0], b->job.dir, options->split ? "stdout" : "log", options->log_limit);
 	log_begin(&b->logs[1], b->job.dir, "stderr", options->log_limit);
@@ -362,7 +363,7 @@ static void remove_failed(const struct job *job, int store)
 
 int background_start(struct options *options, const char *place, struct err *err)
 {
-	struct background b = {.job = JOB_INIT, .created_ms = clock_ms()};
+	struct background b = {.options = options, .job = JOB_INIT, .created_ms = clock_ms()};
 	CLEANUP_STRVEC struct strvec words = {0};
 	CLEANUP_CLOSE int input = open_input(options->input, err);
 	CLEANUP_CLOSE int store = -1;

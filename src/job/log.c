@@ -108,16 +108,24 @@ void log_end(struct log_writer *log)
 /* The piece that a file's name stands for; false when it is none of this log. */
 static bool parse_name(const char *file, const char *name, struct log_piece *piece)
 {
+	uint64_t *const numbers[] = {&piece->offset, &piece->line, &piece->column};
 	size_t len = strlen(name);
+	const char *at = file + len;
 	CLEANUP_FREE char *again = NULL;
 
-	if (strncmp(file, name, len) != 0 ||
-		sscanf(file + len, ".%" SCNu64 ".%" SCNu64 ".%" SCNu64, &piece->offset,
-			&piece->line, &piece->column) != 3 ||
-		piece->line == 0)
+	if (strncmp(file, name, len) != 0)
 		return false;
+	for (int i = 0; i < 3; i++) {
+		char *end;
+
+		if (*at != '.')
+			return false;
+		*numbers[i] = strtoull(at + 1, &end, 10);
+		at = end;
+	}
+	/* Whatever else that number could have been read from. */
 	again = piece_name(name, piece);
-	return strcmp(again, file) == 0;
+	return piece->line > 0 && piece->offset < INT64_MAX && strcmp(again, file) == 0;
 }
 
 static int compare(const void *a, const void *b)

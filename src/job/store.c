@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/private.h"
 #include "base/read.h"
+#include "run/procs.h"
 #include "run/stdio.h"
 
 #include <dirent.h>
@@ -438,20 +439,6 @@ void job_facts_clear(struct job_facts *facts)
 	*facts = (struct job_facts){0};
 }
 
-/* When a process was started, in clock ticks since the boot (proc_pid_stat(5)). */
-static bool start_of(pid_t pid, uint64_t *start)
-{
-	CLEANUP_FREE char *path = xasprintf("/proc/%d/stat", (int)pid);
-	char text[1024];
-	const char *at =
-		read_text(AT_FDCWD, path, text, sizeof(text)) > 0 ? strrchr(text, ')') : NULL;
-
-	/* From the third field to the twenty-second. */
-	for (int i = 2; at && i < 22; i++)
-		at = strchr(at + 1, ' ');
-	return at && sscanf(at, " %" SCNu64, start) == 1;
-}
-
 static bool read_boot(char boot[64])
 {
 	ssize_t n = read_text(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, 64);
@@ -463,16 +450,19 @@ static bool read_boot(char boot[64])
 
 int job_facts_self(struct job_facts *facts, struct err *err)
 {
-	facts->pid = getpid();
-	if (!start_of(facts->pid, &facts->pid_start) || !read_boot(facts->boot))
+	struct proc_stat stat;
+
+	if (procs_stat(getpid(), &stat) <= 0 || !read_boot(facts->boot))
 		return err_set(err, ERR_SYSTEM, "/proc does not say when this process started");
+	facts->pid = stat.pid;
+	facts->pid_start = stat.start;
 	return 0;
 }
 
 int job_supervisor(const struct job_facts *facts)
 {
 	char boot[64];
-	uint64_t start;
+	struct proc_stat stat;
 	int fd;
 
 	if (facts->pid <= 1 || !read_boot(boot) || strcmp(boot, facts->boot) != 0)
@@ -480,7 +470,7 @@ int job_supervisor(const struct job_facts *facts)
 	fd = (int)syscall(SYS_pidfd_open, facts->pid, 0);
 	/* Looked at when the descriptor is there: what it stands for is still this process, or has
 	 * ended. */
-	if (fd >= 0 && start_of(facts->pid, &start) && start == facts->pid_start)
+	if (fd >= 0 && procs_stat(facts->pid, &stat) > 0 && stat.start == facts->pid_start)
 		return fd;
 	if (fd >= 0)
 		close(fd);

@@ -43,7 +43,7 @@ int procs_parse(const char *text, struct proc_stat *stat)
 	/* "PID (NAME) STATE PPID ...", with PPID as field 4; NAME may hold anything, but all after it
 	 * are numbers. */
 	const char *at = strrchr(text, ')');
-	long long fields[21];
+	long long fields[23];
 	char *next;
 
 	if (!at || at[1] != ' ' || !at[2] || at[3] != ' ')
@@ -61,6 +61,8 @@ int procs_parse(const char *text, struct proc_stat *stat)
 	stat->parent = (pid_t)fields[4];
 	stat->ticks = (uint64_t)(fields[14] + fields[15] + fields[16] + fields[17]);
 	stat->threads = (uint64_t)fields[20];
+	stat->executed = !(fields[9] & 0x40);
+	stat->start = (uint64_t)fields[22];
 	return 0;
 }
 
@@ -76,6 +78,13 @@ static int read_stat(int proc, pid_t pid, struct proc_stat *stat)
 		return 0;
 	errno = n < 0 ? (int)-n : EPROTO;
 	return n >= 0 && procs_parse(text, stat) == 0 && stat->pid == pid ? 1 : -1;
+}
+
+int procs_stat(pid_t pid, struct proc_stat *stat)
+{
+	CLEANUP_CLOSE int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return proc < 0 ? -1 : read_stat(proc, pid, stat);
 }
 
 static int by_pid(const void *a, const void *b)

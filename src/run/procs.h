@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -43,8 +44,12 @@ struct proc_stat {
 	char state;
 	uint64_t ticks; /* of its own and of the ended children that it waited for */
 	uint64_t threads;
+	bool executed;  /* a program, since it was forked (the flag PF_FORKNOEXEC, 1 in ps(1)) */
+	uint64_t start; /* when it was started, in clock ticks since the boot */
 };
-/* Reads one, whatever the name in it is. 0 or -1. For procs_read, and for tests. */
+/* Reads one, whatever the name in it is. 0 or -1. */
 int procs_parse(const char *text, struct proc_stat *stat);
+/* That of a process. 1; 0 when it has ended; -1 with errno. */
+int procs_stat(pid_t pid, struct proc_stat *stat);
 
 #endif

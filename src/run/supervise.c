@@ -52,6 +52,7 @@
 #include "base/open.h"
 #include "base/read.h"
 #include "run/launch.h"
+#include "run/procs.h"
 #include "run/progress.h"
 #include "run/stdio.h"
 #include "run/watch.h"
@@ -276,21 +277,6 @@ static void hold(struct run *run)
 		kill_run(run, OUTCOME_SETUP_FAILED);
 }
 
-/* Whether a process has executed a program since it was forked: what ps(1) shows as its flag 1,
- * PF_FORKNOEXEC. */
-static bool has_executed(pid_t pid)
-{
-	CLEANUP_FREE char *path = xasprintf("/proc/%d/stat", (int)pid);
-	char text[1024], *name_end;
-	unsigned long flags;
-
-	if (read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
-		return false;
-	name_end = strrchr(text, ')');
-	return name_end && sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
-	       !(flags & 0x40);
-}
-
 static void tell_started(struct run *run)
 {
 	run->executed = true;
@@ -306,8 +292,9 @@ static bool is_awaited(const struct run *run)
 static void look_started(struct run *run)
 {
 	pid_t init = leader_of(run), command = init > 0 ? child_of(init) : 0;
+	struct proc_stat stat;
 
-	if (command && has_executed(command))
+	if (command && procs_stat(command, &stat) > 0 && stat.executed)
 		tell_started(run);
 }
 
