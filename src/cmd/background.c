@@ -25,6 +25,9 @@
 #define SCRIPT_AT "/run/sbx-script"
 #define SCRIPT_MAX (1U << 20)
 
+/* More than a report without the output takes, but for one with very many violations. */
+#define REPORT_ROOM (64L << 10)
+
 /* In place of the exit code that is told: the command runs. */
 #define STARTED 256
 
@@ -199,6 +202,19 @@ static void print_log(const struct background *b)
 	}
 }
 
+/* The report is to be written when the log has filled the disk, too: what is kept for it until then. */
+static int reserve_room(const struct background *b, struct err *err)
+{
+	CLEANUP_CLOSE int fd = openat(
+		b->job.dir, "reserve", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int error = fd < 0 ? errno : posix_fallocate(fd, 0, REPORT_ROOM);
+
+	if (error)
+		return err_set(err, ERR_SYSTEM, "there is no room for the job's report: %s",
+			strerror(error));
+	return 0;
+}
+
 static int prepare(struct background *b, struct exec *e, struct err *err)
 {
 	CLEANUP_FREE char *self = xasprintf("/proc/self/fd/%d", b->job.dir);
@@ -206,7 +222,8 @@ static int prepare(struct background *b, struct exec *e, struct err *err)
 
 	if (!dir)
 		return err_set(err, ERR_SYSTEM, "the job's directory has gone");
-	if (job_facts_self(&b->self, err) < 0 || write_meta(b, -1, err) < 0)
+	if (job_facts_self(&b->self, err) < 0 || write_meta(b, -1, err) < 0 ||
+		reserve_room(b, err) < 0)
 		return -1;
 	e->options.report = path_join(dir, "report.json");
 	return 0;
@@ -233,6 +250,7 @@ static _Noreturn void supervise(struct background *b, struct options *options)
 		exec_run(&e);
 	if (b->told >= 0)
 		print_log(b);
+	unlinkat(b->job.dir, "reserve", 0);
 	code = exec_conclude(&e);
 	fsync(b->job.dir);
 	if (b->told >= 0)

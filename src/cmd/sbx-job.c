@@ -477,8 +477,13 @@ static int run_read(struct call *call, struct err *err)
 static int err_lost(const struct job *job, struct err *err)
 {
 	err_set(err, ERR_SYSTEM,
-		"job %s is lost: its supervisor was killed, and with it all that ran", job->id);
-	return err_hint(err, "sbx-job read %s has what it wrote until then", job->id);
+		"job %s is lost: its supervisor has gone without a report, and with it all that "
+		"ran",
+		job->id);
+	return err_hint(err,
+		"it was killed, or could not write to the disk; sbx-job read %s has what the "
+		"job wrote until then",
+		job->id);
 }
 
 static int run_wait(struct call *call, struct err *err)

@@ -6,6 +6,7 @@
  *                it does. The lock is there before the directory has its name.
  *   meta.json    what was asked, and who the supervisor is; always whole
  *   report.json  what came of it (sbx-report(5)), when all is over; always whole
+ *   reserve      room on the disk for the report, as long as there is none
  *   log.*, or stdout.* and stderr.*   what the command wrote (job/log.h)
  *
  * Nothing else is kept, and so nothing can contradict: what state a job is in follows from the lock, the

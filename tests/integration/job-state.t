@@ -107,7 +107,7 @@ for my $who (callers()) {
 	ok(becomes(sub { listed($who)->{$id}{state} eq 'lost' }), "$name: the supervisor is killed: list says lost");
 	is_deeply([left("\0$mark\0")], [], "$name: ... nothing of it is alive");
 	$got = job($who, ['wait', $id]);
-	like("$got->{code} $got->{err}", qr/^125 .*is lost: its supervisor was killed/, "$name: ... wait says so");
+	like("$got->{code} $got->{err}", qr/^125 .*is lost: its supervisor has gone/, "$name: ... wait says so");
 	like(job($who, ['report', $id])->{err}, qr/is lost/, "$name: ... and report");
 	is(job($who, ['read', $id])->{out}, "begun\n", "$name: ... what it wrote is there");
 	is(job($who, ['stop', $id])->{code}, 0, "$name: ... there is nothing to stop");
@@ -220,5 +220,19 @@ SKIP: {
 	is(join(' ', (keys %{listed($root)})[0], (keys %{listed($user)})[0]), "@ids", 'each user has jobs of its own');
 	my $got = job($user, ['list'], env => {SBX_STATE => state_of($root)});
 	is($got->{code}, 125, "... and none of another's: " . $got->{err} =~ s/\n.*//sr);
+}
+# A full disk.
+SKIP: {
+	skip 'needs root', 1 if $>;
+	my ($root) = callers();
+	my $place = "$root->{home}/small";
+	mkdir $place, 0755;
+	my $got = run($root, ['unshare', '-m', 'sh', '-c', 'mount -t tmpfs -o size=600k,mode=755 none "$1" || exit 9; export SBX_STATE=$1/jobs; '
+		. 'id=$("$0" start -- yes) && "$0" wait $id; echo wait $?; "$0" list; "$0" read $id --from 100 --lines 2; '
+		. 'head -c 1M /dev/zero >$1/rest; "$0" start -- true; echo start $?; "$0" list; rm $1/rest; "$0" rm --ended; "$0" list; echo end', $JOB, $place]);
+	my $line = '[0-9a-f]{8}  ended     125 .*  yes  \(lost\)\n';
+	like($got->{out}, qr/\Await 125\n${line}y\ny\nstart 125\n${line}end\n\z/, 'a full disk: it is said how the run ended, and what does not fit is refused')
+		or diag("$got->{out}$got->{err}");
+	rmdir $place;
 }
 done_testing();

@@ -75,7 +75,7 @@ static const struct good good[] = {
 static void test_good(void)
 {
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
-		for (enum tool tool = TOOL_PLAN; tool <= TOOL_EXEC; tool++) {
+		for (enum tool tool = TOOL_PLAN; tool <= TOOL_START; tool *= 2) {
 			struct options o;
 			struct err err;
 			CLEANUP_FREE char *flags = NULL;
@@ -157,6 +157,27 @@ static const struct bad bad[] = {
 	{TOOL_PLAN, "--probe", "--probe", "unknown option", ""},
 	{TOOL_EXEC, "--read /a\xff", "--read", "not UTF-8", ""},
 	{TOOL_EXEC, "--env A=\xff", "--env", "not UTF-8", "--inherit"},
+	{TOOL_EXEC, "--script x", "--script", "unknown option", ""},
+	{TOOL_START, "--report x", "--report", "unknown option", ""},
+	{TOOL_START, "--pass-fd 3", "--pass-fd", "unknown option", ""},
+	{TOOL_START, "--log-limit x", "--log-limit", "a size", "64M"},
+	{TOOL_START, "--stdin=", "--stdin", "empty", ""},
+	{TOOL_LIST, "a", "a", "no id", ""},
+	{TOOL_LIST, "--read /x", "--read", "unknown option", ""},
+	{TOOL_READ, "", "", "which job?", "usage: sbx-job read [options] id"},
+	{TOOL_READ, "a b", "", "which job?", ""},
+	{TOOL_READ, "a --from 0", "--from", "a number", "from 1"},
+	{TOOL_READ, "a --from x", "--from", "a number", ""},
+	{TOOL_READ, "a --lines -1", "--lines", "a number", ""},
+	{TOOL_READ, "a --follow --json", "--follow", "all lines", ""},
+	{TOOL_READ, "a --lines 4 --follow", "--follow", "all lines", ""},
+	{TOOL_WAIT, "a --timeout x", "--timeout", "a time", "1d"},
+	{TOOL_WAIT, "a --timeout 99999999d", "--timeout", "a time", ""},
+	{TOOL_STOP, "", "", "which jobs?", "--all"},
+	{TOOL_STOP, "a --all", "", "which jobs?", ""},
+	{TOOL_STOP, "--all --grace -1", "--grace", "a time", ""},
+	{TOOL_RM, "a --ended", "", "which jobs?", ""},
+	{TOOL_RM, "a --older 1d", "--older", "--ended only", ""},
 };
 
 static void test_bad(void)
@@ -221,6 +242,32 @@ static void test_through_policy(void)
 		ok(strstr(err.message, rows[i].message) != NULL, "message: %s", rows[i].line);
 		options_clear(&o);
 	}
+}
+
+static void test_jobs(void)
+{
+	struct options o;
+	struct err err;
+	uint64_t ms;
+
+	ok(parse(&o, TOOL_READ, "--from 7 a --lines=8 --stderr", &err) == 0 && o.from == 7 &&
+			o.lines == 8 && o.errors && o.ids.n == 1 && !strcmp(o.ids.v[0], "a"),
+		"options stand before and after an id");
+	options_clear(&o);
+	ok(parse(&o, TOOL_STOP, "a b --grace 0 c", &err) == 0 && o.ids.n == 3 &&
+			!strcmp(o.grace, "0"),
+		"... and between several");
+	options_clear(&o);
+	ok(parse(&o, TOOL_START, "--split --log-limit 1M make --split", &err) == 0 && o.split &&
+			o.log_limit == 1 << 20 && o.n_command == 2,
+		"those behind a command are its own");
+	options_clear(&o);
+	ok(options_time("0", &ms) && ms == 0, "no time");
+	ok(options_time("2d", &ms) && ms == 172800000, "days");
+	ok(options_time("1500ms", &ms) && ms == 1500, "milliseconds");
+	ok(!options_time("d", &ms) && !options_time("", &ms) && !options_time("0d", &ms) &&
+			!options_time("-1", &ms),
+		"no times");
 }
 
 static void test_rest(void)
@@ -403,6 +450,7 @@ int main(void)
 	test_good();
 	test_bad();
 	test_through_policy();
+	test_jobs();
 	test_rest();
 	test_help();
 	test_print_err();
