@@ -762,6 +762,7 @@ int main(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
 	/* A job must hold nothing of its caller's. */
 	close_range(3, ~0U, 0);
 	if (rc == 0 && argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
