@@ -11,12 +11,15 @@
 #include <sys/resource.h>
 #include <sys/statfs.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NEVER INT64_MAX
 /* Between two looks at the memory, and at least between two at the processor time. */
 #define MEMORY_MS 50
 #define CPU_MS 5
+/* A look at the memory takes at most this part of the time: a fifth. */
+#define MEMORY_SHARE 5
 #define WATCHDOG "watchdog"
 /* Processes around the command: the shim, bwrap, and the sandbox's pid 1. */
 #define AROUND 3
@@ -169,20 +172,53 @@ static uint64_t memory_in_mounts(const struct limits *l)
 	return bytes;
 }
 
+/* What is mapped and what is in files in memory, which may be the same: by Pss the larger of the two
+ * is used for certain, by RSS not more than both. -1 with ERR_SYSTEM. */
+static int read_memory(
+	struct limits *l, pid_t shim, enum procs_pages pages, uint64_t *bytes, struct err *err)
+{
+	struct procs procs;
+	uint64_t files;
+
+	if (procs_read(shim, pages, &procs, err) < 0)
+		return -1;
+	if (procs.memfds < 0)
+		return err_set(err, ERR_SYSTEM,
+			"the run's memory cannot be measured: it has more than %d open descriptors",
+			PROCS_DESCRIPTORS);
+	files = memory_in_mounts(l) + (uint64_t)procs.memfds;
+	*bytes = procs.anonymous;
+	if (pages == PROCS_RSS)
+		*bytes += procs.shared + files;
+	else
+		*bytes += procs.shared > files ? procs.shared : files;
+	return 0;
+}
+
 /* Whether the memory is used up; -1 when it cannot be known. */
 static int look_at_memory(struct limits *l, pid_t shim, struct err *err)
 {
-	struct procs procs;
-	uint64_t bytes;
+	uint64_t limit = l->asked.values[LIMIT_MEMORY], bytes;
+	int result = read_memory(l, shim, PROCS_RSS, &bytes, err);
 
-	if (procs_read(shim, &procs, err) < 0) {
+	/* Twice, since those that end meanwhile leave their share to others, and it is added again. */
+	for (int i = 0; i < 2 && result == 0 && bytes > limit; i++)
+		result = read_memory(l, shim, PROCS_PSS, &bytes, err);
+	if (result < 0) {
 		l->by[LIMIT_MEMORY] = NULL;
 		return -1;
 	}
-	bytes = procs.memory + memory_in_mounts(l);
 	if (bytes > l->peak)
 		l->peak = bytes;
-	return bytes > l->asked.values[LIMIT_MEMORY];
+	return bytes > limit;
+}
+
+static int64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* Whether the processor time is used up, and else when it could be at the earliest. */
@@ -203,7 +239,7 @@ static bool look_at_cpu(struct limits *l, int64_t now, int64_t *next)
 
 int limits_look(struct limits *l, int64_t now, pid_t shim, struct err *err)
 {
-	int64_t next = NEVER;
+	int64_t next = NEVER, start, pause;
 	int full;
 
 	if (now < l->next)
@@ -211,10 +247,13 @@ int limits_look(struct limits *l, int64_t now, pid_t shim, struct err *err)
 	if (l->by[LIMIT_CPU] && !by_rlimit(l, LIMIT_CPU) && look_at_cpu(l, now, &next))
 		return LIMIT_CPU;
 	if (l->watches_memory) {
+		start = now_us();
 		full = look_at_memory(l, shim, err);
 		if (full)
 			return full < 0 ? -1 : LIMIT_MEMORY;
-		next = next < now + MEMORY_MS ? next : now + MEMORY_MS;
+		pause = MEMORY_SHARE * (now_us() - start) / 1000;
+		pause = pause > MEMORY_MS ? pause : MEMORY_MS;
+		next = next < now + pause ? next : now + pause;
 	}
 	l->next = next;
 	return LIMITS;
@@ -225,10 +264,12 @@ void limits_usage(const struct limits *l, pid_t shim, int64_t *memory, int64_t *
 	struct leaf_counts counts;
 	struct procs procs;
 	struct err ignored;
-	bool seen = procs_read(shim, &procs, &ignored) == 0;
+	bool seen = procs_read(shim, PROCS_RSS, &procs, &ignored) == 0;
 
 	leaf_read(l->leaf, &counts);
-	*memory = counts.memory >= 0 ? counts.memory : seen ? (int64_t)procs.memory : -1;
+	*memory = counts.memory >= 0 ? counts.memory
+		  : seen             ? (int64_t)(procs.anonymous + procs.shared)
+				     : -1;
 	*processes = seen ? (int64_t)procs.processes - AROUND : -1;
 }
 
@@ -236,7 +277,7 @@ void limits_measure(struct limits *l, pid_t shim)
 {
 	struct err ignored;
 
-	procs_read(shim, &l->used, &ignored);
+	procs_read(shim, PROCS_RSS, &l->used, &ignored);
 }
 
 /* The command's exit code is what the kernel's limit of processor time makes of it, and the time
@@ -350,8 +391,8 @@ void limits_judge(struct limits *l, struct run_result *result)
 		result->cpu_ms = counts.cpu_us / 1000;
 	else if (result->cpu_ms < (int64_t)l->used.cpu_us / 1000)
 		result->cpu_ms = (int64_t)l->used.cpu_us / 1000;
-	if (result->max_rss_bytes < (int64_t)l->used.memory)
-		result->max_rss_bytes = (int64_t)l->used.memory;
+	if (result->max_rss_bytes < (int64_t)(l->used.anonymous + l->used.shared))
+		result->max_rss_bytes = (int64_t)(l->used.anonymous + l->used.shared);
 }
 
 void limits_close(struct limits *l, struct strvec *notes)

@@ -8,9 +8,11 @@
  *   cpu         of all processes together, by the cgroup's count, looked at as often as the rest of
  *               the time could at most be used up by all processors; else RLIMIT_CPU, of each
  *               process: XCPU at the limit, KILL a second later
- *   memory      by the cgroup; else by looking, 20 times a second, at the resident memory of all
- *               processes and what the sandbox's own file systems in memory hold. What grows faster
- *               than that passes the limit before it is ended
+ *   memory      by the cgroup; else by looking, 20 times a second (less often when a look takes
+ *               longer than 10 ms), at the resident memory of all processes and what the sandbox's
+ *               own file systems in memory and memfds hold. That counts some of it more than once;
+ *               when it exceeds the limit, what counts each page once decides (run/procs.h). What
+ *               grows faster than that passes the limit before it is ended
  *   processes   by the cgroup, bwrap's own two included; else RLIMIT_NPROC. It does not bind root,
  *               and before Linux 5.14 it counts all that the user runs, so that it is of no use
  *   the others  RLIMIT_FSIZE, RLIMIT_NOFILE and RLIMIT_CORE, of each process
@@ -60,7 +62,7 @@ struct limits {
 	char *why[LIMITS];      /* which this says */
 	bool watches_memory;    /* by looking, which starts */
 	int64_t next;           /* at this time: CLOCK_MONOTONIC, ms; INT64_MAX: never */
-	uint64_t peak;          /* the most memory seen so, bytes */
+	uint64_t peak;          /* the most memory seen so, bytes: of each look the last number */
 	struct procs used;      /* from limits_measure */
 	int *memory_mounts;     /* O_PATH: file systems in memory of the sandbox's own */
 	size_t n_memory_mounts;

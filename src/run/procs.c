@@ -7,11 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/kcmp.h>
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -30,6 +33,18 @@ enum belongs { UNKNOWN, INSIDE, OUTSIDE };
 struct process {
 	struct proc_stat stat;
 	enum belongs belongs;
+};
+
+struct memfd {
+	ino_t inode;
+	uint64_t bytes;
+};
+
+struct memfds {
+	dev_t device;    /* of all memfds */
+	size_t looked;   /* descriptors */
+	struct memfd *v; /* several of one inode where several descriptors lead to it */
+	size_t n, alloc;
 };
 
 /* All of /proc, sorted by pid. */
@@ -220,64 +235,175 @@ static int place(int proc, struct list *list, pid_t pid)
 	return -1;
 }
 
-/* Bytes by a line "NAME:  N kB" of a status; -1: there is none. */
-static int64_t status_bytes(const char *status, const char *name)
+/* Whether two processes or threads have one thing in common. Not where the kernel does not tell. */
+static bool same(enum kcmp_type what, pid_t a, pid_t b)
+{
+	return syscall(SYS_kcmp, a, b, what, 0, 0) == 0;
+}
+
+/* Bytes by a line "NAME:  N kB"; -1: there is none. */
+static int64_t line_bytes(const char *text, const char *name)
 {
 	/* Newlines in the process's name are escaped there. */
-	const char *at = strstr(status, name);
+	const char *at = strstr(text, name);
 
 	return at ? strtoll(at + strlen(name), NULL, 10) * 1024 : -1;
 }
 
-/* The memory of a process, or of one of its threads. -1: it has none (any more); -2 with errno. text
- * is a buffer of STATUS_SIZE. */
-static int64_t read_memory(int proc, const char *path, char *text)
+/* Adds the memory that a file of a process, or of one of its threads, shows. 1; 0: it has none (any
+ * more); -1 with errno. text is a buffer of STATUS_SIZE. */
+static int add_file(
+	int proc, const char *dir, enum procs_pages pages, char *text, struct procs *procs)
 {
+	bool pss = pages == PROCS_PSS;
+	CLEANUP_FREE char *path = xasprintf("%s/%s", dir, pss ? "smaps_rollup" : "status");
 	ssize_t n = read_text(proc, path, text, STATUS_SIZE);
 	int64_t anonymous, shared;
 
 	if (n == -ENOENT || n == -ESRCH)
-		return -1;
+		return 0;
 	errno = n < 0 ? (int)-n : 0;
 	if (n < 0)
-		return -2;
-	anonymous = status_bytes(text, "\nRssAnon:");
-	shared = status_bytes(text, "\nRssShmem:");
-	if (anonymous >= 0 && shared >= 0)
-		return anonymous + shared;
-	return status_bytes(text, "\nVmRSS:"); /* before Linux 4.5 */
+		return -1;
+	anonymous = line_bytes(text, pss ? "\nPss_Anon:" : "\nRssAnon:");
+	shared = line_bytes(text, pss ? "\nPss_Shmem:" : "\nRssShmem:");
+	if (!pss && (anonymous < 0 || shared < 0)) {
+		anonymous = line_bytes(text, "\nVmRSS:"); /* before Linux 4.5 */
+		shared = 0;
+	}
+	if (anonymous < 0 || shared < 0)
+		return 0;
+	procs->anonymous += (uint64_t)anonymous;
+	procs->shared += (uint64_t)shared;
+	return 1;
 }
 
-/* Adds the memory of a process. When its first thread has ended, only the others show it. 0 or -1
- * with errno. */
-static int add_memory(int proc, const struct proc_stat *stat, char *text, uint64_t *sum)
+/* The same, by Pss where that is to be had. */
+static int add_pages(
+	int proc, const char *dir, enum procs_pages pages, char *text, struct procs *procs)
 {
-	CLEANUP_FREE char *path = xasprintf("%d/status", (int)stat->pid);
-	CLEANUP_FREE char *tasks = xasprintf("%d/task", (int)stat->pid);
-	int64_t memory = read_memory(proc, path, text);
-	DIR *dir = memory == -1 && stat->threads > 1 ? open_list(proc, tasks) : NULL;
-	pid_t tid;
+	if (pages == PROCS_PSS && add_file(proc, dir, PROCS_PSS, text, procs) > 0)
+		return 1;
+	return add_file(proc, dir, PROCS_RSS, text, procs);
+}
 
-	while (dir && memory == -1 && (tid = next_pid(dir)) > 0) {
-		CLEANUP_FREE char *thread = xasprintf("%s/%d/status", tasks, (int)tid);
+/* Adds the memfds in a table of descriptors. 0 or -1 with errno. */
+static int add_memfds(int proc, const char *path, struct memfds *memfds)
+{
+	static const char memfd[] = "/memfd:";
+	DIR *dir = open_list(proc, path);
+	struct dirent *entry;
 
-		memory = read_memory(proc, thread, text);
+	/* It has ended, or we may not look into it. */
+	if (!dir)
+		return errno == ENOENT || errno == ESRCH || errno == EACCES || errno == EPERM ? 0
+											      : -1;
+	while (memfds->looked <= PROCS_DESCRIPTORS && (entry = readdir(dir))) {
+		char target[sizeof(memfd) - 1];
+		struct stat st;
+
+		memfds->looked++;
+		/* Others are not asked for their state: a file server may never answer. */
+		if (readlinkat(dirfd(dir), entry->d_name, target, sizeof(target)) !=
+				sizeof(target) ||
+			memcmp(target, memfd, sizeof(target)) != 0 ||
+			fstatat(dirfd(dir), entry->d_name, &st, 0) < 0 ||
+			st.st_dev != memfds->device)
+			continue;
+		GROW(memfds->v, memfds->n, memfds->alloc);
+		memfds->v[memfds->n++] = (struct memfd){st.st_ino, (uint64_t)st.st_blocks * 512};
+	}
+	closedir(dir);
+	return 0;
+}
+
+/* Adds what the threads of a process have that its first one does not show: memory when that one has
+ * ended (found = 0), and tables of descriptors of their own. 0 or -1 with errno. */
+static int add_threads(int proc, pid_t pid, int found, enum procs_pages pages, char *text,
+	struct procs *procs, struct memfds *memfds)
+{
+	CLEANUP_FREE char *tasks = xasprintf("%d/task", (int)pid);
+	DIR *dir = open_list(proc, tasks);
+	pid_t tid, last = pid;
+	int result = 0;
+
+	while (dir && result == 0 && (tid = next_pid(dir)) > 0) {
+		CLEANUP_FREE char *thread = xasprintf("%s/%d", tasks, (int)tid);
+		CLEANUP_FREE char *fds = xasprintf("%s/fd", thread);
+
+		if (found == 0)
+			found = add_pages(proc, thread, pages, text, procs);
+		result = found < 0 ? -1 : 0;
+		if (result == 0 && !same(KCMP_FILES, last, tid)) {
+			result = add_memfds(proc, fds, memfds);
+			last = tid;
+		}
 	}
 	if (dir)
 		closedir(dir);
-	if (memory > 0)
-		*sum += (uint64_t)memory;
-	return memory == -2 ? -1 : 0;
+	return result;
+}
+
+/* Adds the memory of a process. 0 or -1 with errno. */
+static int add_memory(int proc, const struct proc_stat *stat, pid_t root, enum procs_pages pages,
+	char *text, struct procs *procs, struct memfds *memfds)
+{
+	CLEANUP_FREE char *dir = xasprintf("%d", (int)stat->pid);
+	CLEANUP_FREE char *fds = xasprintf("%d/fd", (int)stat->pid);
+	/* After vfork(2) all memory is the parent's, until execve(2): Pss does not know. */
+	bool borrowed = pages == PROCS_PSS && stat->pid != root && stat->threads == 1 &&
+			same(KCMP_VM, stat->parent, stat->pid);
+	int found = borrowed ? 1 : add_pages(proc, dir, pages, text, procs);
+
+	if (found < 0 || add_memfds(proc, fds, memfds) < 0)
+		return -1;
+	return stat->threads > 1 ? add_threads(proc, stat->pid, found, pages, text, procs, memfds)
+				 : 0;
+}
+
+static int by_inode(const void *a, const void *b)
+{
+	const struct memfd *x = a, *y = b;
+
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+/* Bytes, each memfd once; -1: there may be more. */
+static int64_t sum_memfds(struct memfds *memfds)
+{
+	int64_t sum = 0;
+
+	if (memfds->looked > PROCS_DESCRIPTORS)
+		return -1;
+	if (memfds->n)
+		qsort(memfds->v, memfds->n, sizeof(*memfds->v), by_inode);
+	for (size_t i = 0; i < memfds->n; i++)
+		if (i == 0 || memfds->v[i].inode != memfds->v[i - 1].inode)
+			sum += (int64_t)memfds->v[i].bytes;
+	return sum;
+}
+
+/* The device that all memfds are on, by one of our own. 0 or -1 with errno. */
+static int memfd_device(dev_t *device)
+{
+	CLEANUP_CLOSE int fd = memfd_create("sbx", MFD_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	*device = st.st_dev;
+	return 0;
 }
 
 /* 0 or -1 with errno. */
-static int measure(int proc, struct list *list, pid_t root, struct procs *procs)
+static int measure(int proc, struct list *list, struct memfds *memfds, pid_t root,
+	enum procs_pages pages, struct procs *procs)
 {
 	CLEANUP_FREE char *text = xcalloc(1, STATUS_SIZE);
 	uint64_t ticks = 0;
 	struct process *top;
 
-	if (read_all(proc, list) < 0)
+	if (memfd_device(&memfds->device) < 0 || read_all(proc, list) < 0)
 		return -1;
 	top = find(list, root);
 	if (!top)
@@ -294,24 +420,27 @@ static int measure(int proc, struct list *list, pid_t root, struct procs *procs)
 		procs->processes++;
 		procs->threads += process->stat.threads;
 		ticks += process->stat.ticks;
-		if (add_memory(proc, &process->stat, text, &procs->memory) < 0)
+		if (add_memory(proc, &process->stat, root, pages, text, procs, memfds) < 0)
 			return -1;
 	}
+	procs->memfds = sum_memfds(memfds);
 	procs->cpu_us = ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
 	return 0;
 }
 
-int procs_read(pid_t root, struct procs *procs, struct err *err)
+int procs_read(pid_t root, enum procs_pages pages, struct procs *procs, struct err *err)
 {
 	CLEANUP_CLOSE int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct memfds memfds = {0};
 	struct list list = {0};
 	int result;
 
 	*procs = (struct procs){0};
-	result = proc < 0 ? -1 : measure(proc, &list, root, procs);
+	result = proc < 0 ? -1 : measure(proc, &list, &memfds, root, pages, procs);
 	if (result < 0)
 		err_set(err, ERR_SYSTEM, "the run's processes cannot be measured: /proc: %s",
 			strerror(errno));
+	free(memfds.v);
 	free(list.v);
 	return result;
 }
@@ -357,7 +486,7 @@ int procs_check(struct err *err)
 			"the run's processes cannot be measured: /proc hides processes (hidepid)");
 		return err_hint(err, "mount /proc without hidepid, or use a cgroup");
 	}
-	if (procs_read(getpid(), &procs, err) < 0) {
+	if (procs_read(getpid(), PROCS_RSS, &procs, err) < 0) {
 		err->kind = ERR_SETUP;
 		return -1;
 	}

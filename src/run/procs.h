@@ -4,6 +4,11 @@
  * The tree is found by parents. Below the init of a pid namespace, or a subreaper, it is complete: an
  * orphan becomes the child of one of the two. It is a sample: a process can come and go between two
  * of them, and one that is forked while /proc is read may be missed.
+ *
+ * Memory that is in none of the numbers: what is swapped out, but for memfds; what nobody has mapped
+ * and no descriptor leads to (System V shared memory, descriptors under way in a socket, in io_uring,
+ * or with a process that we may not look into); what the kernel keeps for processes (pipes, sockets,
+ * page tables); the pages of memfd_secret(2), and huge pages that the administrator has set aside.
  */
 #ifndef SBX_RUN_PROCS_H
 #define SBX_RUN_PROCS_H
@@ -17,13 +22,12 @@
 struct procs {
 	uint64_t processes; /* zombies included, which take a pid */
 	uint64_t threads;
-	/* Bytes of memory that belongs to the processes and cannot be dropped by the kernel: anonymous
-	 * pages and those of shared memory, tmpfs included, that a process has mapped. What several
-	 * have mapped counts once for each (after a fork, say), so that the sum can be too large.
-	 * What nobody has mapped, what is swapped out and what the kernel keeps for them (pipes,
-	 * sockets, page tables) is not in it. (Pss would share pages out fairly, but the kernel walks
-	 * all page tables for it.) */
-	uint64_t memory;
+	/* Bytes that processes have mapped and the kernel cannot drop: anonymous pages, and those of
+	 * shared memory, tmpfs and memfds included. */
+	uint64_t anonymous, shared;
+	/* Bytes in memfds of which a process has a descriptor, mapped or not. -1: there are more
+	 * than PROCS_DESCRIPTORS descriptors, so that it cannot be told. */
+	int64_t memfds;
 	/* Of the living ones, and of the ended ones that were waited for. Of a child whose parent
 	 * ignores SIGCHLD the kernel keeps none: it is a lower bound. */
 	uint64_t cpu_us;
@@ -33,10 +37,22 @@ struct procs {
  * ERR_SETUP. To be asked once, before something is claimed. */
 int procs_check(struct err *err);
 
+/* How a page that several processes have mapped counts in anonymous and shared. */
+enum procs_pages {
+	PROCS_RSS, /* once for each: cheap, and too much */
+	/* Once in all (Pss): the kernel walks all page tables for it. Of a process that we may not
+	 * look into (bwrap itself; a program that its user may not read), and before Linux 5.3, it
+	 * is as above. */
+	PROCS_PSS,
+};
+
+/* The most descriptors that are looked at, which takes some tenths of a second. */
+#define PROCS_DESCRIPTORS (1 << 17)
+
 /* Measures the tree of root, a child of ours that has not been waited for: the init of a pid
  * namespace, or a subreaper. -1 with ERR_SYSTEM when it cannot be told what is in the tree: then
  * nothing measured holds any longer. */
-int procs_read(pid_t root, struct procs *procs, struct err *err);
+int procs_read(pid_t root, enum procs_pages pages, struct procs *procs, struct err *err);
 
 /* A line of /proc/PID/stat. */
 struct proc_stat {

@@ -2,6 +2,10 @@
  * use WHAT N: uses up something. Exit status: 0 = all of it was to be had, 11 = it was refused.
  *
  *   memory N     N MiB, one each 2 ms, and says so on standard output; "memory N keep": and then waits
+ *   memfd N      N MiB in a memfd, one each 2 ms, which is not mapped, and says so
+ *   mapped N     N MiB in a file in /tmp, mapped and written, for half a second
+ *   fork N       N MiB, which four children share with their parent for half a second
+ *   vfork N      N MiB, which a child has as if they were its own for half a second
  *   cpu N        N milliseconds of processor time
  *   processes N  N children, which wait
  *   threads N    N threads, which wait
@@ -14,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +41,62 @@ static int use_memory(long n, int keep)
 	while (keep)
 		pause();
 	return 0;
+}
+
+static int use_memfd(long n)
+{
+	static char block[MIB];
+	int fd = memfd_create("use", 0);
+
+	for (long i = 0; i < n; i++) {
+		if (write(fd, block, MIB) != (ssize_t)MIB)
+			return 11;
+		usleep(2000);
+	}
+	printf("%ld MiB\n", n);
+	return 0;
+}
+
+static int use_mapped(long n)
+{
+	char path[] = "/tmp/use.XXXXXX", *p;
+	int fd = mkstemp(path);
+
+	if (fd < 0 || ftruncate(fd, n * (long)MIB) < 0)
+		return 11;
+	p = mmap(NULL, (size_t)n * MIB, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return 11;
+	memset(p, 1, (size_t)n * MIB);
+	usleep(500000);
+	return 0;
+}
+
+static int use_shared(long n, int forks)
+{
+	char *p = malloc((size_t)n * MIB);
+	pid_t pid;
+
+	if (!p)
+		return 11;
+	memset(p, 1, (size_t)n * MIB);
+	for (int i = 0; i < forks; i++) {
+		pid = fork();
+		if (pid < 0)
+			return 11;
+		if (pid == 0) {
+			usleep(500000);
+			_exit(p[0] != 1);
+		}
+	}
+	pid = forks ? 0 : vfork();
+	if (pid == 0 && !forks) {
+		usleep(500000);
+		_exit(0);
+	}
+	while (wait(NULL) > 0)
+		;
+	return pid < 0 ? 11 : 0;
 }
 
 static int use_cpu(long ms)
@@ -95,6 +156,14 @@ int main(int argc, char **argv)
 
 	if (strcmp(what, "memory") == 0)
 		return use_memory(n, argc > 3);
+	if (strcmp(what, "memfd") == 0)
+		return use_memfd(n);
+	if (strcmp(what, "mapped") == 0)
+		return use_mapped(n);
+	if (strcmp(what, "fork") == 0)
+		return use_shared(n, 4);
+	if (strcmp(what, "vfork") == 0)
+		return use_shared(n, 0);
 	if (strcmp(what, "cpu") == 0)
 		return use_cpu(n);
 	if (strcmp(what, "processes") == 0)

@@ -81,7 +81,18 @@ sub memory {
 	}
 	my ($seen) = limited($who, $limit, "$USE threads 10000");
 	like($seen, qr/^(137 memory|11 completed) memory$/, "$who->{name}: memory: no 10,000 threads");
-	# What is in memory file systems counts.
+	# What several have counts once.
+	for (['vfork 90', '128M'], ['fork 70', '256M'], ['fork 40', '128M'], ['mapped 31', '64M']) {
+		my ($use, $memory) = @$_;
+		my ($seen, $got, $report) = limited($who, {memory => $memory}, "$USE $use; exit 5");
+		is($seen, '5 completed', "$who->{name}: memory: $use is to be had in $memory");
+		my $peak = $report->{out_of_memory}{peak_bytes};
+		cmp_ok($peak, '<=', $memory =~ s/M//r * $MIB, "$who->{name}: memory: $use: nor was it more") if defined $peak;
+	}
+	# What is in files that nobody has mapped counts.
+	my ($mem, $got) = limited($who, {memory => '64M'}, "exec $USE memfd 400");
+	is($mem, '137 memory memory', "$who->{name}: memory: no 400 MiB in a memfd");
+	unlike($got->{out}, qr/400 MiB/, "$who->{name}: memory: memfd: not all was to be had");
 	($seen) = limited($who, {memory => '40M'}, "head -c 60M /dev/zero >/tmp/x; $USE memory 35 keep; exit 3",
 		filesystem => {tmpfs => [{at => '/tmp', size => '30M'}]});
 	like($seen, qr/^(137 memory|3 completed) memory tmpfs$/, "$who->{name}: memory: files in /tmp are some of it");

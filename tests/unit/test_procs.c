@@ -4,6 +4,7 @@
 #include "run/procs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -75,13 +76,18 @@ static void fell(pid_t root)
 		;
 }
 
-static struct procs look(pid_t root)
+static struct procs look_by(pid_t root, enum procs_pages pages)
 {
 	struct procs procs;
 	struct err err = {0};
 
-	is_int(procs_read(root, &procs, &err), 0, "it is measured %s", err.message);
+	is_int(procs_read(root, pages, &procs, &err), 0, "it is measured %s", err.message);
 	return procs;
+}
+
+static struct procs look(pid_t root)
+{
+	return look_by(root, PROCS_RSS);
 }
 
 static volatile pid_t *shared; /* what the tree tells the test: pids, a flag */
@@ -149,13 +155,14 @@ static void *sleeper(void *unused)
 	return NULL;
 }
 
-static void touch(int flags)
+static char *touch(int flags)
 {
 	char *p = mmap(NULL, 32 * MIB, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
 		abort();
 	memset(p, 1, 32 * MIB);
+	return p;
 }
 
 static void large(int ready)
@@ -186,6 +193,13 @@ static void headless(int ready)
 	syscall(SYS_exit, 0);
 }
 
+static void is_near(uint64_t bytes, uint64_t wanted, const char *what)
+{
+	/* Pss rounds down. */
+	ok(bytes >= wanted - MIB / 16 && bytes < wanted + 8 * MIB, "%s: %llu of %llu", what,
+		(unsigned long long)bytes, (unsigned long long)wanted);
+}
+
 static void measures(void)
 {
 	struct procs empty, procs;
@@ -195,9 +209,9 @@ static void measures(void)
 	fell(root);
 	root = plant(large);
 	procs = look(root);
-	ok(procs.memory >= empty.memory + 64 * MIB && procs.memory < empty.memory + 80 * MIB,
-		"memory of its own and shared: %llu, %llu without",
-		(unsigned long long)procs.memory, (unsigned long long)empty.memory);
+	is_near(procs.anonymous - empty.anonymous, 32 * MIB, "memory of its own");
+	is_near(procs.shared - empty.shared, 32 * MIB, "and shared");
+	is_int(procs.memfds, 0, "and no memfds");
 	fell(root);
 	root = plant(threads);
 	procs = look(root);
@@ -210,8 +224,127 @@ static void measures(void)
 		if (procs.threads == 301 || i == 999)
 			break;
 	}
-	ok(procs.memory >= 32 * MIB, "memory of a process whose first thread has ended: %llu",
-		(unsigned long long)procs.memory);
+	ok(procs.anonymous >= 32 * MIB, "memory of a process whose first thread has ended: %llu",
+		(unsigned long long)procs.anonymous);
+	procs = look_by(root, PROCS_PSS);
+	ok(procs.anonymous >= 32 * MIB, "and by Pss: %llu", (unsigned long long)procs.anonymous);
+	fell(root);
+}
+
+/* All of it is the parent's and four children's. */
+static void forks(int ready)
+{
+	char *p = touch(MAP_SHARED);
+	char bytes[1];
+	int done[2];
+
+	touch(MAP_PRIVATE);
+	if (pipe(done) < 0)
+		abort();
+	for (int i = 0; i < 4; i++) {
+		if (spawn() == 0) {
+			/* Of shared memory a child maps only what it touches. */
+			memset(p, 1, 32 * MIB);
+			say(done[1]);
+			return;
+		}
+		if (read(done[0], bytes, 1) != 1)
+			abort();
+	}
+	say(ready);
+}
+
+/* Until its execve, which never comes, the child has the parent's memory. */
+static void vforks(int ready)
+{
+	touch(MAP_PRIVATE);
+	if (vfork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		say(ready);
+		for (;;)
+			pause();
+	}
+}
+
+static void shares(void)
+{
+	pid_t root = plant(forks);
+	struct procs procs = look(root);
+
+	ok(procs.anonymous >= 5 * 32 * MIB, "by RSS, memory of five counts five times: %llu",
+		(unsigned long long)procs.anonymous);
+	ok(procs.shared >= 5 * 32 * MIB, "and so does shared memory: %llu",
+		(unsigned long long)procs.shared);
+	procs = look_by(root, PROCS_PSS);
+	is_near(procs.anonymous, 32 * MIB, "by Pss, once");
+	is_near(procs.shared, 32 * MIB, "and so does shared memory");
+	fell(root);
+	root = plant(vforks);
+	procs = look_by(root, PROCS_PSS);
+	is_int((long long)procs.processes, 2, "a process and a child after vfork");
+	is_near(procs.anonymous, 32 * MIB, "whose memory counts once");
+	fell(root);
+}
+
+static int memfd(void)
+{
+	int fd = memfd_create("test", 0);
+
+	/* The rest of the file is a hole. */
+	if (fd < 0 || fallocate(fd, 0, 0, 8 * MIB) < 0 || ftruncate(fd, 64 * MIB) < 0)
+		abort();
+	return fd;
+}
+
+static void *keeper(void *ready)
+{
+	if (unshare(CLONE_FILES) < 0)
+		abort();
+	memfd();
+	say(*(int *)ready);
+	return sleeper(NULL);
+}
+
+/* One that two processes have, by two descriptors each; and one in a thread's own table. */
+static void memfds(int ready)
+{
+	static int fd;
+	pthread_t thread;
+
+	fd = ready;
+	if (dup(memfd()) < 0)
+		abort();
+	if (spawn() == 0)
+		return;
+	if (pthread_create(&thread, NULL, keeper, &fd) != 0)
+		abort();
+}
+
+static void many(int ready)
+{
+	pid_t root = getpid();
+
+	for (int i = 0; i < 800; i++)
+		if (open("/dev/null", O_RDONLY) < 0)
+			abort();
+	for (int i = 0; i < PROCS_DESCRIPTORS / 800 && getpid() == root; i++)
+		spawn();
+	if (getpid() == root)
+		say(ready);
+}
+
+static void descriptors(void)
+{
+	pid_t root = plant(memfds);
+	struct procs procs = look(root);
+
+	is_int(procs.memfds, 16 * MIB, "memfds: each once, by what it holds");
+	ok(procs.shared < MIB, "though nobody has them mapped");
+	fell(root);
+	root = plant(many);
+	procs = look(root);
+	is_int(procs.memfds, -1, "too many descriptors");
+	ok(procs.processes > 100 && procs.cpu_us > 0, "the rest is measured all the same");
 	fell(root);
 }
 
@@ -268,7 +401,7 @@ static void churn(void)
 		struct procs procs;
 		struct err err;
 
-		failed += procs_read(root, &procs, &err) < 0;
+		failed += procs_read(root, PROCS_RSS, &procs, &err) < 0;
 		bad += procs.processes < 1 || procs.processes > 200;
 	}
 	is_int(failed, 0, "processes come and go, and it is measured all the same");
@@ -321,7 +454,7 @@ static int watch(void)
 		struct err err;
 		int before = shared[2];
 
-		if (procs_read(root, &procs, &err) < 0)
+		if (procs_read(root, PROCS_RSS, &procs, &err) < 0)
 			return 2;
 		missed += (int)procs.processes < 1 + before;
 	}
@@ -403,7 +536,9 @@ int main(void)
 	parse();
 	checks();
 	relatives();
+	shares();
 	measures();
+	descriptors();
 	time_used();
 	churn();
 	orphans();
