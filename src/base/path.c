@@ -63,6 +63,14 @@ const char *path_base(const char *path)
 	return strrchr(path, '/') + 1;
 }
 
+bool path_is_random(const char *name, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return strncmp(name, prefix, len) == 0 && strlen(name) == len + 16 &&
+	       strspn(name + len, "0123456789abcdef") == 16;
+}
+
 unsigned path_depth(const char *path)
 {
 	unsigned n = 0;

@@ -23,6 +23,8 @@ char *path_join(const char *dir, const char *name);
 char *path_parent(const char *path);
 /* The last component of a normal path, inside path ("" for "/"). */
 const char *path_base(const char *path);
+/* Whether a name is the prefix and 16 hexadecimal digits, as names are that nobody else has. */
+bool path_is_random(const char *name, const char *prefix);
 /* Number of components: 0 for "/", 2 for "/a/b". */
 unsigned path_depth(const char *path);
 

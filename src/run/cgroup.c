@@ -1,6 +1,7 @@
 #include "run/cgroup.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/read.h"
 #include "run/cgplace.h"
 
@@ -24,6 +25,10 @@
 /* Waiting is done in steps of 10 ms, a second in all. */
 #define STEP_NS 10000000L
 #define STEPS 100
+
+/* How many groups are removed below a leaf at a time, and how deep. */
+#define MAX_BELOW 1000
+#define MAX_DEPTH 32
 
 /* What the names of leaves look like. */
 #define NAME_PREFIX "sbx-"
@@ -66,37 +71,84 @@ static void pause_step(void)
 
 /* ---- the leaf's group in one hierarchy ---- */
 
-static bool is_leaf_name(const char *name)
+/* Opens a group to be listed; NULL when it cannot be. */
+static DIR *list(int parent, const char *name)
 {
-	size_t len = strlen(NAME_PREFIX);
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 
-	return strncmp(name, NAME_PREFIX, len) == 0 && strlen(name) == len + NAME_DIGITS &&
-	       strspn(name + len, "0123456789abcdef") == NAME_DIGITS;
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
 }
 
-/* Removes what killed supervisors have left in a group. One that has anything in it stays. */
+/* Removes a group, and first those below it, which a command may have made: depth levels and *n groups
+ * at most, and none that has a process in it. 0 or -errno. */
+static int remove_group(int parent, const char *name, int depth, int *n)
+{
+	struct dirent *entry;
+	DIR *dir;
+
+	if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
+		return 0;
+	if (errno != EBUSY || depth == 0)
+		return -errno;
+	dir = list(parent, name);
+	while (dir && *n > 0 && (entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && strcmp(entry->d_name, ".") != 0 &&
+			strcmp(entry->d_name, "..") != 0) {
+			--*n;
+			remove_group(dirfd(dir), entry->d_name, depth - 1, n);
+		}
+	if (dir)
+		closedir(dir);
+	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+static int remove_leaf(int parent, const char *name)
+{
+	int n = MAX_BELOW;
+
+	return remove_group(parent, name, MAX_DEPTH, &n);
+}
+
+/* Removes what killed supervisors have left in a group. One that has a process in it stays. */
 static void sweep(int parent)
 {
-	int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	DIR *dir = list(parent, ".");
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
 		CLEANUP_CLOSE int leaf = -1;
 		struct stat st;
 
-		if (!is_leaf_name(entry->d_name))
+		if (!path_is_random(entry->d_name, NAME_PREFIX))
 			continue;
 		leaf = openat(
 			parent, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (leaf >= 0 && fstat(leaf, &st) == 0 && st.st_uid == geteuid() &&
 			flock(leaf, LOCK_EX | LOCK_NB) == 0)
-			unlinkat(parent, entry->d_name, AT_REMOVEDIR);
+			remove_leaf(parent, entry->d_name);
 	}
 	if (dir)
 		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
+}
+
+/* The same wherever they may have made a leaf: in the caller's own group, or, v2, beside it. */
+static void sweep_at(const struct cgplace *own)
+{
+	CLEANUP_FREE char *why = NULL;
+	CLEANUP_CLOSE int dir = cgplace_open(own, &why);
+	CLEANUP_CLOSE int parent = -1;
+
+	if (dir < 0)
+		return;
+	sweep(dir);
+	if (!own->v2 || !*own->below)
+		return;
+	parent = openat(dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (parent >= 0)
+		sweep(parent);
 }
 
 /* Takes the lock of a leaf, if it is there still. */
@@ -177,7 +229,6 @@ static const struct group *make_group(
 	}
 	*group = (struct group){.place.v2 = place->v2, .procs = -1};
 	group->parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
-	sweep(parent);
 	group->dir = make_locked(parent, group->name);
 	error = group->dir < 0 ? -group->dir : check_group(group);
 	if (error == 0) {
@@ -373,19 +424,25 @@ static void make_groups(struct leaf *leaf, struct strvec *notes)
 	CLEANUP_STRVEC struct strvec groups = {0}, mounts = {0};
 	CLEANUP_CGPLACE struct cgplace unified = {0};
 	struct cgplace own[CG_CONTROLLERS] = {0};
-	bool v1[CG_CONTROLLERS];
+	bool v1[CG_CONTROLLERS], v2;
 
 	read_lines("/proc/self/cgroup", &groups);
 	read_lines("/proc/self/mountinfo", &mounts);
-	for (enum controller c = CG_MEMORY; c < CG_CONTROLLERS; c++)
+	v2 = cgplace_find(strvec_argv(&groups), strvec_argv(&mounts), NULL, &unified);
+	if (v2)
+		sweep_at(&unified);
+	for (enum controller c = CG_MEMORY; c < CG_CONTROLLERS; c++) {
 		v1[c] = cgplace_find(
 			strvec_argv(&groups), strvec_argv(&mounts), controller_names[c], &own[c]);
+		if (v1[c])
+			sweep_at(&own[c]);
+	}
 	/* With any limit there is a group that counts memory, and one that counts CPU time. */
 	if (v1[CG_MEMORY])
 		make_v1(leaf, CG_MEMORY, &own[CG_MEMORY]);
 	if (v1[CG_PIDS] && leaf->asked.tasks)
 		make_v1(leaf, CG_PIDS, &own[CG_PIDS]);
-	if (cgplace_find(strvec_argv(&groups), strvec_argv(&mounts), NULL, &unified))
+	if (v2)
 		make_v2(leaf, &unified, v1, notes);
 	if (v1[CG_CPU] && !leaf->of[CG_CPU]) {
 		free(leaf->why[CG_CPU]);
@@ -559,17 +616,17 @@ void leaf_end(struct leaf *leaf, struct strvec *notes)
 {
 	for (size_t i = 0; i < leaf->n_groups; i++) {
 		struct group *group = &leaf->groups[i];
-		int result = -1;
+		int result = -EBUSY;
 
 		for (int step = 0; step < STEPS; step++) {
-			result = unlinkat(group->parent, group->name, AT_REMOVEDIR);
-			if (result == 0 || errno != EBUSY)
+			result = remove_leaf(group->parent, group->name);
+			if (result != -EBUSY)
 				break;
 			pause_step();
 		}
 		if (result < 0)
 			strvec_pushf(notes, "the cgroup %s/%s could not be removed: %s",
-				group->place.at, group->place.below, strerror(errno));
+				group->place.at, group->place.below, strerror(-result));
 		group_close(group);
 	}
 	for (enum controller c = CG_MEMORY; c < CG_CONTROLLERS; c++)

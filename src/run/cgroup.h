@@ -24,7 +24,9 @@
  * the caller's group later does not bind the leaf.
  *
  * The leaf is locked by flock(2) as long as this process lives. One that a killed supervisor left is
- * empty, unlocked and belongs to the same user: the next leaf made in its place removes it first.
+ * empty, unlocked and belongs to the same user: leaf_make removes it, whatever it is asked for, where a
+ * leaf may have been made by a caller in the same group. Empty groups below a leaf, which a command may
+ * have made, are removed with it.
  *
  * libcgroup (cgroup.c is its only includer) says whether there are cgroups and writes the limits. It
  * does not make, find or remove groups: it cannot make one exclusively, cuts paths at spaces, and

@@ -64,7 +64,17 @@ for my $who (callers()) {
 	}
 	is($left, '', "$name: KILL at one in $stride of all system calls, $n times: nothing is left");
 	cmp_ok($n, '>', 1000 / $stride, "$name: which are all there are");
-	run($who, [@limited, 'true'], cwd => '/');
+	# Where it can have cgroups they are left by one that is killed, and the next run, without limits, removes them.
+	$run = start($who, ['--memory', '200M', '--processes', '50', '--', stubborn($mark)]);
+	line($run);
+	kill 'KILL', $run->{pid};
+	finish($run);
+	is_deeply([left(".$mark")], [], "$name: KILL of a run with limits");
+	note "$name leaves cgroups: ", join ' ', sort(leaves(1));
+	for (1 .. 50) { # the kernel takes its time to let go of what was killed
+		run($who, [$EXEC, '--', 'true'], cwd => '/');
+		last if !leaves(1);
+	}
 	is_deeply([leaves()], [], "$name: the next run removes the cgroups that are left");
 }
 

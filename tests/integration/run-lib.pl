@@ -75,10 +75,11 @@ sub left {
 	return map { s/\0/ /gr } map { slurp($_) // '' } @left;
 }
 
-# The cgroups of runs that have ended: empty ones that stay, as those of others' runs do not.
+# The cgroups of runs that have ended: empty ones that stay, as those of others' runs do not, ten seconds or so often.
 sub leaves {
+	my ($times) = @_;
 	my @found;
-	for (1 .. 100) {
+	for (1 .. $times // 100) {
 		@found = ();
 		my $look = sub { push @found, $_ if m{/sbx-[0-9a-f]{16}$} && (slurp("$_/cgroup.procs") // '-') eq '' };
 		File::Find::find({no_chdir => 1, wanted => $look}, '/sys/fs/cgroup') if -d '/sys/fs/cgroup';

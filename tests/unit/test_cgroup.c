@@ -285,6 +285,23 @@ static void places_of(pid_t pid, struct strvec *places)
 	}
 }
 
+/* Makes groups below them, as the command may. */
+static void make_below(const struct strvec *places)
+{
+	size_t made = 0;
+
+	for (size_t i = 0; i < places->n; i++) {
+		static const char *const names[] = {".a", ".a/b", "c"};
+
+		for (size_t n = 0; n < 3; n++) {
+			CLEANUP_FREE char *path = xasprintf("%s/%s", places->v[i], names[n]);
+
+			made += mkdir(path, 0755) == 0;
+		}
+	}
+	is_int((long long)made, 3 * (long long)places->n, "groups are made below");
+}
+
 static size_t count_there(const struct strvec *places)
 {
 	size_t n = 0;
@@ -349,6 +366,7 @@ static void tasks(const struct leaf_limits *asked)
 	places_of(pid, &places);
 	there = count_there(&places);
 	ok(places.n > 0 && there == places.n, "the leaf's groups are there");
+	make_below(&places);
 	leaf_read(leaf, &counts);
 	is_int(counts.tasks, TASK_LIMIT, "a fork bomb gets as many tasks as it may have");
 	ok(counts.task_hits > 0, "and a refusal is counted");
@@ -392,7 +410,7 @@ static void nothing_asked(void)
 }
 
 /* A supervisor is killed with a stopped process in its leaf; the places of the leaf. */
-static void leave_behind(struct strvec *places, pid_t *straggler)
+static void leave_behind(const struct leaf_limits *asked, struct strvec *places, pid_t *straggler)
 {
 	CLEANUP_STRVEC struct strvec notes = {0};
 	int pids[2];
@@ -401,7 +419,7 @@ static void leave_behind(struct strvec *places, pid_t *straggler)
 	if (pipe2(pids, O_CLOEXEC) < 0 || (supervisor = fork()) < 0)
 		abort();
 	if (supervisor == 0) {
-		struct leaf *leaf = leaf_make(&(struct leaf_limits){.cpu = true}, &notes);
+		struct leaf *leaf = leaf_make(asked, &notes);
 		pid_t pid = fork();
 
 		if (pid == 0) {
@@ -422,28 +440,30 @@ static void leave_behind(struct strvec *places, pid_t *straggler)
 	close(pids[0]);
 	close(pids[1]);
 	places_of(*straggler, places);
-	end(leaf_make(&(struct leaf_limits){.cpu = true}, &notes));
+	end(leaf_make(&(struct leaf_limits){0}, &notes));
 	is_int((long long)count_there(places), (long long)places->n,
 		"the leaf of a living supervisor stays");
 	kill(supervisor, SIGKILL);
 	wait_for(supervisor, 0);
 }
 
-static void leftovers(void)
+/* Who asks for no limit removes them all. */
+static void leftovers(const struct leaf_limits *asked)
 {
 	CLEANUP_STRVEC struct strvec notes = {0}, places = {0};
 	pid_t straggler;
 
-	leave_behind(&places, &straggler);
+	leave_behind(asked, &places, &straggler);
 	ok(places.n > 0, "a supervisor is killed");
-	end(leaf_make(&(struct leaf_limits){.cpu = true}, &notes));
+	end(leaf_make(&(struct leaf_limits){0}, &notes));
 	is_int((long long)count_there(&places), (long long)places.n,
 		"its leaf stays as long as something is in it");
 	kill(straggler, SIGKILL);
 	wait_for(straggler, 0);
+	make_below(&places);
 	for (int i = 0; i < 100 && count_there(&places); i++) {
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-		end(leaf_make(&(struct leaf_limits){.cpu = true}, &notes));
+		end(leaf_make(&(struct leaf_limits){0}, &notes));
 	}
 	is_int((long long)count_there(&places), 0, "then it is removed by the next");
 }
@@ -543,7 +563,7 @@ int main(int argc, char **argv)
 	has[LEAF_TASKS] ? tasks(&asked) : skip(leaf_why(leaf, LEAF_TASKS), "tasks");
 	has[LEAF_CPU] ? cpu() : skip(leaf_why(leaf, LEAF_CPU), "CPU time");
 	nothing_asked();
-	has[LEAF_KILL] ? leftovers() : skip(leaf_why(leaf, LEAF_KILL), "leftovers");
+	has[LEAF_KILL] ? leftovers(&asked) : skip(leaf_why(leaf, LEAF_KILL), "leftovers");
 	end(leaf);
 	geteuid() == 0 ? as_user(&asked) : skip("only root can become another", "an ordinary user");
 	return done_testing();
