@@ -1,17 +1,16 @@
 #include "run/cache.h"
 
 #include "base/mem.h"
+#include "base/newfile.h"
 #include "base/path.h"
 #include "base/private.h"
 #include "run/stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -174,26 +173,23 @@ bool cache_read(int dir, const char *key, struct probe *probe)
 int cache_write(int dir, const char *key, const struct probe *probe, struct err *err)
 {
 	CLEANUP_FREE char *text = cache_format(key, probe);
-	CLEANUP_FREE char *temp = NULL;
-	CLEANUP_CLOSE int fd = -1;
-	uint64_t random = 0;
-	int error;
+	struct newfile file = NEWFILE_INIT;
+	int result, error;
 
 	if (strlen(text) > MAX_SIZE)
 		return err_set(err, ERR_PROBE, "there are too many mounts below /proc");
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-		random = (uint64_t)getpid();
-	temp = xasprintf("." NAME ".%016" PRIx64, random);
-	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return err_set(err, ERR_PROBE, "%s", strerror(errno));
-	error = write_all(fd, text, strlen(text));
-	if (error == 0 && (fchmod(fd, 0600) < 0 || renameat(dir, temp, dir, NAME) < 0))
-		error = -errno;
-	if (error == 0)
-		return 0;
-	unlinkat(dir, temp, 0);
-	return err_set(err, ERR_PROBE, "%s", strerror(-error));
+	result = newfile_at(&file, dir, NAME, NAME, err);
+	if (result == 0) {
+		error = write_all(file.fd, text, strlen(text));
+		if (error == 0 && fchmod(file.fd, 0600) < 0)
+			error = -errno;
+		result = error < 0 ? err_set(err, ERR_PROBE, "%s", strerror(-error))
+				   : newfile_name(&file, err);
+	}
+	newfile_close(&file);
+	if (result < 0)
+		err->kind = ERR_PROBE;
+	return result;
 }
 
 void cache_remove(int dir)

@@ -21,6 +21,16 @@ for my $who (callers()) {
 	is_deeply([glob "$dir/.sbx-new*"], [], "$name: nothing is left beside it");
 	unlink "$dir/report";
 
+	# Killed when the report is about to get its name: what is left then goes with the next.
+	put($who, "$dir/.sbx-new.0123456789abcdef", '');
+	run($who, [qw(strace -qq -o /dev/null -e inject=/^renameat:signal=KILL -P), $dir, $EXEC, qw(--report report -- true)], cwd => $dir)
+		if -x '/usr/bin/strace';
+	my $left = () = glob "$dir/.sbx-new*";
+	cmp_ok($left, '>', 0, "$name: a run that is killed leaves the report without its name");
+	$exec->('--report', 'report', '--', 'true');
+	is_deeply([glob "$dir/.sbx-new*"], [], "$name: the next removes it");
+	unlink "$dir/report";
+
 	my $before = listing($dir);
 	for (
 		['the command could write there', '-p', 'workspace', '--report', 'report'],

@@ -297,6 +297,11 @@ static void test_places(void)
 	ok(cache_write(dir, key, &probe, &err) == 0 && cache_read(dir, key, &back) &&
 			same(&probe, &back),
 		"an answer is kept");
+	ok(close(openat(dir, ".sbx-new.0123456789abcdef", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) ==
+				0 &&
+			cache_write(dir, key, &probe, &err) == 0 &&
+			access("sbx/.sbx-new.0123456789abcdef", F_OK) < 0,
+		"and what a killed process has left beside it is removed");
 	ok(used(runtime, text, 0600), "a file is used");
 	ok(!used(runtime, text, 0644) && !used(runtime, text, 0620), "unless its mode is another");
 	ok(used(runtime, text, 0600) && link("sbx/probe", "sbx/other") == 0 &&

@@ -8,10 +8,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static json *read_report(const struct run_result *result)
@@ -265,6 +272,112 @@ static void test_places(void)
 	close(fds[0]);
 }
 
+/* From here on no file without a name can be made, as on some file systems. */
+static void without_tmpfile(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ||
+		open(".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600) >= 0)
+		_exit(2);
+}
+
+static int exit_code(pid_t pid)
+{
+	int status;
+
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool make_file(const char *name)
+{
+	CLEANUP_CLOSE int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	return fd >= 0;
+}
+
+/* What killed processes have left, and what only looks like it. */
+static void test_leftovers(void)
+{
+	static const char *const stay[] = {".sbx-new.link", ".sbx-new.0123456789abcdeF",
+		".sbx-new.0123456789abcdef0", "sbx-new.0123456789abcdef",
+		".sbx-new.1111111111111111", ".sbx-new.2222222222222222",
+		".sbx-new.3333333333333333", ".sbx-new.4444444444444444"};
+	char dir[] = "/tmp/sbx-test-report.XXXXXX";
+	struct newfile living = NEWFILE_INIT;
+	CLEANUP_FREE char *self = NULL;
+	struct err err = {0};
+	struct stat st;
+	pid_t pids[4];
+	int lock;
+
+	if (!ok(mkdtemp(dir) && chdir(dir) == 0 && make_file(".sbx-new.0123456789abcdef") &&
+			    make_file(stay[0]) && make_file(stay[1]) && make_file(stay[2]) &&
+			    make_file(stay[3]) && symlink(stay[0], stay[4]) == 0 &&
+			    mkdir(stay[5], 0700) == 0 && mkfifo(stay[6], 0600) == 0 &&
+			    make_file(stay[7]) && make_file(".sbx-new.5555555555555555"),
+		    "files of killed processes, and others"))
+		return;
+	lock = open(stay[7], O_WRONLY | O_CLOEXEC);
+	is_int(flock(lock, LOCK_EX), 0, "(one is locked)");
+	if (geteuid() == 0)
+		is_int(chown(".sbx-new.5555555555555555", 65534, 65534), 0, "(one is another's)");
+	is_int(try_place("r", NULL, 0), 0, "a new file");
+	is_int(lstat(".sbx-new.0123456789abcdef", &st), -1, "what was left is removed");
+	for (size_t i = 0; i < sizeof(stay) / sizeof(*stay); i++)
+		is_int(lstat(stay[i], &st), 0, "%s stays", stay[i]);
+	is_int(lstat(".sbx-new.5555555555555555", &st), geteuid() == 0 ? 0 : -1,
+		"nor is another user's removed");
+	unlink(".sbx-new.5555555555555555");
+	close(lock);
+	is_int(try_place("r", NULL, 0), 0, "(once more)");
+	is_int(lstat(stay[7], &st), -1, "what is no longer locked is removed");
+	for (size_t i = 0; i < sizeof(stay) / sizeof(*stay); i++)
+		if (unlink(stay[i]) < 0)
+			rmdir(stay[i]);
+
+	/* Just before it is renamed. */
+	is_int(newfile_open(&living, "r", "r", &err), 0, "a file of a living process");
+	self = xasprintf("/proc/self/fd/%d", living.fd);
+	ok(living.named || linkat(AT_FDCWD, self, AT_FDCWD, living.temp, AT_SYMLINK_FOLLOW) == 0,
+		"that has a name on the way");
+	living.named = true;
+	is_int(try_place("other", NULL, 0), 0, "another process's");
+	is_int(newfile_name(&living, &err), 0, "does not take it away");
+	newfile_close(&living);
+
+	/* The same where it has that name from the start: then it is there before it is locked. */
+	for (size_t p = 0; p < 4; p++) {
+		pids[p] = fork();
+		if (pids[p] != 0)
+			continue;
+		without_tmpfile();
+		for (int i = 0; i < 500; i++) {
+			struct newfile file = NEWFILE_INIT;
+
+			if (newfile_open(&file, "r", "r", &err) < 0 || !file.named ||
+				newfile_name(&file, &err) < 0)
+				_exit(1);
+			newfile_close(&file);
+		}
+		/* As if it was killed. */
+		_exit(newfile_open(&living, "r", "r", &err) < 0 ? 3 : 0);
+	}
+	for (size_t p = 0; p < 4; p++)
+		is_int(exit_code(pids[p]), 0, "where every file has a name, none is lost");
+	is_int(try_place("r", NULL, 0), 0, "what they have left");
+	ok(unlink("r") == 0 && rmdir(dir) == 0, "is removed");
+}
+
 static void test_summary(void)
 {
 	struct run_result result = RUN_RESULT_INIT;
@@ -309,5 +422,6 @@ int main(void)
 	test_violations();
 	test_exit_codes();
 	test_places();
+	test_leftovers();
 	return done_testing();
 }
