@@ -32,8 +32,9 @@ int private_open(int parent, const char *name, bool make)
 	if (make && mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* One of the caller's, and of that mode, could be opened. */
 	if (dir < 0)
-		return -errno;
+		return errno == EACCES ? -EPERM : -errno;
 	if (fstat(dir, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 07777) == 0700)
 		return dir;
 	close(dir);

@@ -239,8 +239,8 @@ static _Noreturn void supervise(struct background *b, struct options *options)
 	e.sink = &b->sink;
 	e.started = started;
 	e.started_arg = b;
-	b->options =
-		&e.options; /* cppcheck-suppress autoVariables; this function does not return */
+	/* cppcheck-suppress autoVariables; this function does not return */
+	b->options = &e.options;
 	b->sink = (struct output_sink){.split = options->split, .write = sink_write};
 	log_begin(&b->logs[0], b->job.dir, options->split ? "stdout" : "log", options->log_limit);
 	log_begin(&b->logs[1], b->job.dir, "stderr", options->log_limit);
