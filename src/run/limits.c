@@ -172,45 +172,43 @@ static uint64_t memory_in_mounts(const struct limits *l)
 	return bytes;
 }
 
-/* What is mapped and what is in files in memory, which may be the same: by Pss the larger of the two
- * is used for certain, by RSS not more than both. -1 with ERR_SYSTEM. */
-static int read_memory(
-	struct limits *l, pid_t shim, enum procs_pages pages, uint64_t *bytes, struct err *err)
+/* The memory that is used, at most by a cheap look, and where that exceeds the limit, for certain.
+ * What is mapped and what is in files in memory can be the same. 0 or -1 with ERR_SYSTEM. */
+static int read_memory(const struct limits *l, pid_t shim, uint64_t *bytes, struct err *err)
 {
 	struct procs procs;
 	uint64_t files;
 
-	if (procs_read(shim, pages, &procs, err) < 0)
+	*bytes = 0;
+	if (procs_read(shim, PROCS_RSS, &procs, err) < 0)
 		return -1;
 	if (procs.memfds < 0)
 		return err_set(err, ERR_SYSTEM,
 			"the run's memory cannot be measured: it has more than %d open descriptors",
 			PROCS_DESCRIPTORS);
 	files = memory_in_mounts(l) + (uint64_t)procs.memfds;
-	*bytes = procs.anonymous;
-	if (pages == PROCS_RSS)
-		*bytes += procs.shared + files;
-	else
-		*bytes += procs.shared > files ? procs.shared : files;
+	*bytes = procs.anonymous + procs.shared + files;
+	/* Twice, since those that end meanwhile leave their share to others, and it is added again. */
+	for (int i = 0; i < 2 && *bytes > l->asked.values[LIMIT_MEMORY]; i++) {
+		if (procs_read(shim, PROCS_PSS, &procs, err) < 0)
+			return -1;
+		*bytes = procs.anonymous + (procs.shared > files ? procs.shared : files);
+	}
 	return 0;
 }
 
 /* Whether the memory is used up; -1 when it cannot be known. */
 static int look_at_memory(struct limits *l, pid_t shim, struct err *err)
 {
-	uint64_t limit = l->asked.values[LIMIT_MEMORY], bytes;
-	int result = read_memory(l, shim, PROCS_RSS, &bytes, err);
+	uint64_t bytes;
 
-	/* Twice, since those that end meanwhile leave their share to others, and it is added again. */
-	for (int i = 0; i < 2 && result == 0 && bytes > limit; i++)
-		result = read_memory(l, shim, PROCS_PSS, &bytes, err);
-	if (result < 0) {
+	if (read_memory(l, shim, &bytes, err) < 0) {
 		l->by[LIMIT_MEMORY] = NULL;
 		return -1;
 	}
 	if (bytes > l->peak)
 		l->peak = bytes;
-	return bytes > limit;
+	return bytes > l->asked.values[LIMIT_MEMORY];
 }
 
 static int64_t now_us(void)

@@ -328,13 +328,15 @@ static int add_threads(int proc, pid_t pid, int found, enum procs_pages pages, c
 	int result = 0;
 
 	while (dir && result == 0 && (tid = next_pid(dir)) > 0) {
-		CLEANUP_FREE char *thread = xasprintf("%s/%d", tasks, (int)tid);
-		CLEANUP_FREE char *fds = xasprintf("%s/fd", thread);
+		if (found == 0) {
+			CLEANUP_FREE char *thread = xasprintf("%s/%d", tasks, (int)tid);
 
-		if (found == 0)
 			found = add_pages(proc, thread, pages, text, procs);
-		result = found < 0 ? -1 : 0;
-		if (result == 0 && !same(KCMP_FILES, last, tid)) {
+			result = found < 0 ? -1 : 0;
+		}
+		if (pages == PROCS_RSS && result == 0 && !same(KCMP_FILES, last, tid)) {
+			CLEANUP_FREE char *fds = xasprintf("%s/%d/fd", tasks, (int)tid);
+
 			result = add_memfds(proc, fds, memfds);
 			last = tid;
 		}
@@ -355,10 +357,11 @@ static int add_memory(int proc, const struct proc_stat *stat, pid_t root, enum p
 			same(KCMP_VM, stat->parent, stat->pid);
 	int found = borrowed ? 1 : add_pages(proc, dir, pages, text, procs);
 
-	if (found < 0 || add_memfds(proc, fds, memfds) < 0)
+	if (found < 0 || (pages == PROCS_RSS && add_memfds(proc, fds, memfds) < 0))
 		return -1;
-	return stat->threads > 1 ? add_threads(proc, stat->pid, found, pages, text, procs, memfds)
-				 : 0;
+	if (stat->threads == 1 || (found && pages == PROCS_PSS))
+		return 0;
+	return add_threads(proc, stat->pid, found, pages, text, procs, memfds);
 }
 
 static int by_inode(const void *a, const void *b)

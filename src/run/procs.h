@@ -25,8 +25,8 @@ struct procs {
 	/* Bytes that processes have mapped and the kernel cannot drop: anonymous pages, and those of
 	 * shared memory, tmpfs and memfds included. */
 	uint64_t anonymous, shared;
-	/* Bytes in memfds of which a process has a descriptor, mapped or not. -1: there are more
-	 * than PROCS_DESCRIPTORS descriptors, so that it cannot be told. */
+	/* Bytes in memfds of which a process has a descriptor, mapped or not; with PROCS_RSS. -1:
+	 * there are more than PROCS_DESCRIPTORS descriptors, so that it cannot be told. */
 	int64_t memfds;
 	/* Of the living ones, and of the ended ones that were waited for. Of a child whose parent
 	 * ignores SIGCHLD the kernel keeps none: it is a lower bound. */

@@ -8,7 +8,7 @@
  *   vfork N      N MiB, which a child has as if they were its own for half a second
  *   cpu N        N milliseconds of processor time
  *   processes N  N children, which wait
- *   threads N    N threads, which wait
+ *   threads N    N threads, which wait; "threads N keep": and so does the first
  *   signal N     itself, by signal N (a shell may ignore some)
  *   bomb 0       children, all of which do the same, until it is killed
  */
@@ -127,7 +127,7 @@ static void *wait_for_ever(void *arg)
 	return arg;
 }
 
-static int use_threads(long n)
+static int use_threads(long n, int keep)
 {
 	pthread_attr_t attr;
 
@@ -139,6 +139,8 @@ static int use_threads(long n)
 		if (pthread_create(&thread, &attr, wait_for_ever, NULL) != 0)
 			return 11;
 	}
+	while (keep)
+		pause();
 	return 0;
 }
 
@@ -169,7 +171,7 @@ int main(int argc, char **argv)
 	if (strcmp(what, "processes") == 0)
 		return use_processes(n);
 	if (strcmp(what, "threads") == 0)
-		return use_threads(n);
+		return use_threads(n, argc > 3);
 	if (strcmp(what, "signal") == 0) {
 		signal((int)n, SIG_DFL);
 		return raise((int)n);

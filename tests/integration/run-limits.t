@@ -79,10 +79,10 @@ sub memory {
 		cmp_ok($oom->{peak_bytes}, '>', 20 * $MIB, "$who->{name}: memory: $name: and how much there was");
 		unlike($got->{out}, qr/1000 MiB/, "$who->{name}: memory: $name: not all was to be had");
 	}
-	my ($seen) = limited($who, $limit, "$USE threads 10000");
+	my ($seen) = limited($who, $limit, "$USE threads 10000 keep");
 	like($seen, qr/^(137 memory|11 completed) memory$/, "$who->{name}: memory: no 10,000 threads");
 	# What several have counts once.
-	for (['vfork 90', '128M'], ['fork 70', '256M'], ['fork 40', '128M'], ['mapped 31', '64M']) {
+	for (['vfork 90', '128M'], ['fork 70', '256M'], ['fork 40', '128M'], ['mapped 48', '64M']) {
 		my ($use, $memory) = @$_;
 		my ($seen, $got, $report) = limited($who, {memory => $memory}, "$USE $use; exit 5");
 		is($seen, '5 completed', "$who->{name}: memory: $use is to be had in $memory");
