@@ -82,9 +82,9 @@ sub memory {
 	my ($seen) = limited($who, $limit, "$USE threads 10000 keep");
 	like($seen, qr/^(137 memory|11 completed) memory$/, "$who->{name}: memory: no 10,000 threads");
 	# What several have counts once.
-	for (['vfork 90', '128M'], ['fork 70', '256M'], ['fork 40', '128M'], ['mapped 48', '64M']) {
-		my ($use, $memory) = @$_;
-		my ($seen, $got, $report) = limited($who, {memory => $memory}, "$USE $use; exit 5");
+	for (['vfork 90', '128M'], ['fork 70', '256M'], ['fork 40', '128M'], ['mapped 48', '64M', filesystem => {tmpfs => [{at => '/tmp', size => '60M'}]}]) {
+		my ($use, $memory, @other) = @$_;
+		my ($seen, $got, $report) = limited($who, {memory => $memory}, "$USE $use; exit 5", @other);
 		is($seen, '5 completed', "$who->{name}: memory: $use is to be had in $memory");
 		my $peak = $report->{out_of_memory}{peak_bytes};
 		cmp_ok($peak, '<=', $memory =~ s/M//r * $MIB, "$who->{name}: memory: $use: nor was it more") if defined $peak;
