@@ -542,8 +542,8 @@ static int exit_code(const struct err *err)
 }
 
 /* Does something to each job that was asked for, or, with every, to all that there are. What cannot be
- * done to one is said, and the rest go on. The exit code. */
-static int for_each(const struct call *call, bool every, each_fn *each)
+ * done to one is said, unless quiet, and the rest go on. The exit code. */
+static int for_each(const struct call *call, bool every, bool quiet, each_fn *each)
 {
 	CLEANUP_STRVEC struct strvec all = {0};
 	const struct strvec *ids = every ? &all : &call->options.ids;
@@ -564,7 +564,8 @@ static int for_each(const struct call *call, bool every, each_fn *each)
 		/* Of all, one may have been removed since. */
 		if (rc == 0 || (every && err.kind == ERR_USAGE))
 			continue;
-		print_err(tool, &err);
+		if (!quiet)
+			print_err(tool, &err);
 		code = exit_code(&err);
 	}
 	return code;
@@ -613,11 +614,13 @@ static int ask_to_stop(const struct call *call, const struct job *job, struct er
 	return signal_job(job, SIGTERM, (int)grace_of(call), err);
 }
 
-static int see_stopped(const struct call *call, const struct job *job, struct err *err)
+static int stop_one(const struct call *call, const struct job *job, struct err *err)
 {
 	struct job_facts facts = {0};
-	int rc = await(job, grace_of(call) + STOP_MS, &facts, err);
+	int rc = ask_to_stop(call, job, err);
 
+	if (rc == 0)
+		rc = await(job, grace_of(call) + STOP_MS, &facts, err);
 	job_facts_clear(&facts);
 	if (rc <= 0)
 		return rc;
@@ -634,11 +637,10 @@ static int see_stopped(const struct call *call, const struct job *job, struct er
 
 static int run_stop(struct call *call, struct err *err)
 {
-	int code = for_each(call, call->options.all, ask_to_stop);
-
 	(void)err;
-	/* Of those that could not be asked it has been said. */
-	return code ? code : for_each(call, call->options.all, see_stopped);
+	/* All at once; that one is asked again makes no difference. */
+	for_each(call, call->options.all, true, ask_to_stop);
+	return for_each(call, call->options.all, false, stop_one);
 }
 
 /* By id, whatever is wrong with it. */
@@ -683,7 +685,7 @@ static int run_rm(struct call *call, struct err *err)
 	(void)err;
 	if (call->store >= 0)
 		store_tidy(call->store);
-	return for_each(call, ended, ended ? remove_ended : remove_one);
+	return for_each(call, ended, false, ended ? remove_ended : remove_one);
 }
 
 static int run_start(struct call *call, struct err *err)

@@ -68,6 +68,10 @@ for my $who (callers()) {
 	is(job($who, ['stop', '--all'])->{code}, 0, "$name: stop of all");
 	is(join(' ', map { listed($who)->{$_}{outcome} } @ids), 'cancelled cancelled cancelled', "$name: ... ends all");
 	is(job($who, ['rm', @ids])->{code}, 0, "$name: rm of several");
+	$id = begin($who, '--', 'sleep', '1000');
+	$got = job($who, ['stop', '00000000', $id]);
+	is(join(' ', $got->{code}, scalar(() = $got->{err} =~ /no job 00000000/g), listed($who)->{$id}{state}), '2 1 ended',
+		"$name: one that cannot be stopped is said once, and keeps none from it");
 
 	# A grace that the command needs.
 	$id = begin($who, '--', 'perl', '-e', '$| = 1; $SIG{TERM} = sub { sleep 2; print "done\n"; exit 0 }; print "ready\n"; sleep 1000');
