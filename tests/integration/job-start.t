@@ -18,7 +18,7 @@ for my $who (callers()) {
 	ok(!-e state_of($who), "$name: ... nor a place for them");
 
 	# From start to end.
-	$id = begin($who, '--env', 'KEY=private', '--', 'sh', '-c', 'echo out; echo err >&2; cat; sleep 1; echo "$KEY"; exit 3');
+	$id = begin($who, '--env', 'KEY=private', '--', 'sh', '-c', 'echo out; echo err >&2; cat; sleep 4; echo "$KEY"; exit 3');
 	like($id, qr/^[0-9a-f]{8}$/, "$name: start prints an id, and returns");
 	is(listed($who)->{$id}{state}, 'running', "$name: the command runs by then");
 	$got = job($who, ['wait', '--timeout', '100ms', $id]);
@@ -55,7 +55,8 @@ for my $who (callers()) {
 	is(join(' ', keys %{listed($who)}), '', "$name: ... removes it");
 
 	# stop.
-	$id = begin($who, '--', 'sh', '-c', 'trap "echo asked; exit 9" TERM; while :; do sleep 0.05; done');
+	$id = begin($who, '--', 'sh', '-c', 'trap "echo asked; exit 9" TERM; echo ready; while :; do sleep 0.05; done');
+	becomes(sub { job($who, ['read', $id])->{out} =~ /ready/ });
 	is(job($who, ['stop', $id])->{code}, 0, "$name: stop");
 	like(job($who, ['read', $id])->{out}, qr/asked/, "$name: ... asks the command first");
 	is(decoded($who, 'report', $id)->{outcome}, 'cancelled', "$name: ... and is the cause of its end");
@@ -106,7 +107,7 @@ for my $who (callers()) {
 	is_deeply([glob state_of($who) . '/* ' . state_of($who) . '/.[a-z]*'], [], "$name: nothing is left of them");
 
 	# How it ended is said in the report's words.
-	$id = begin($who, '--timeout', '300ms', '--', 'sleep', '1000');
+	$id = begin($who, '--timeout', '3s', '--', 'sleep', '1000');
 	is(job($who, ['wait', $id])->{code} . decoded($who, 'report', $id)->{outcome}, '124timeout', "$name: the wall limit holds");
 
 	# Standard input and scripts.

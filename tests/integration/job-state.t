@@ -52,6 +52,7 @@ for my $who (callers()) {
 
 	# One job by many.
 	$id = begin($who, '--', 'sh', '-c', 'while :; do echo line; done');
+	becomes(sub { job($who, ['read', $id, '--lines', 1])->{out} });
 	my @got = at_once(12, sub {
 		my ($i) = @_;
 		return job($who, ['read', $id, '--lines', 1])->{out} if $i % 3 == 0;
