@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -45,19 +46,24 @@ static void note_label(const struct prepared *p, struct strvec *notes)
 			id->shown_uid, id->shown_gid, id->uid);
 }
 
-/* Where the caller's jobs are, or may come to be: written to by no sandbox, and hidden where there is
- * something. */
+/* Where the caller's jobs are, or may come to be: written to by no sandbox, and hidden where there is a
+ * directory that can hold jobs (store_open): another, or a link, may be what an earlier command left
+ * there to have something else hidden. */
 static void find_jobs(struct prepared *p)
 {
 	CLEANUP_STRVEC struct strvec places = {0};
 
 	store_places(getenv("SBX_STATE"), getenv("XDG_STATE_HOME"), p->home, &places);
 	for (size_t i = 0; i < places.n; i++) {
-		CLEANUP_FREE char *real = realpath(places.v[i], NULL);
+		CLEANUP_FREE char *above = path_parent(places.v[i]);
+		CLEANUP_FREE char *real = realpath(above, NULL);
+		CLEANUP_FREE char *at = real ? path_join(real, path_base(places.v[i])) : NULL;
+		struct stat st;
 
 		strvec_push(&p->own, places.v[i]);
-		if (real)
-			strvec_push(&p->hidden, real);
+		if (at && lstat(at, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+			(st.st_mode & 07777) == 0700)
+			strvec_push(&p->hidden, at);
 	}
 }
 

@@ -558,12 +558,12 @@ void leaf_read(const struct leaf *leaf, struct leaf_counts *counts)
 		counts->cpu_us /= 1000; /* ns */
 	if (memory && !memory->place.v2 && counts->memory_hits == 0) {
 		/* With both v1 limits the same it is the one that includes swap that is hit, and newer
-		 * kernels do not count that. */
+		 * kernels do not count that. A charge that fails can be of many pages. */
+		const int64_t charge = 256 << 10;
 		int64_t limit = cg_read(memory->dir, "memory.memsw.limit_in_bytes", NULL);
+		int64_t most = cg_read(memory->dir, "memory.memsw.max_usage_in_bytes", NULL);
 
-		counts->memory_hits =
-			limit > 0 &&
-			limit <= cg_read(memory->dir, "memory.memsw.max_usage_in_bytes", NULL);
+		counts->memory_hits = limit > 0 && most >= limit - charge;
 	}
 	if (!memory && leaf->own_oom_kills >= 0) {
 		int64_t now = own_oom_kills(leaf);
