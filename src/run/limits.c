@@ -18,8 +18,10 @@
 /* Between two looks at the memory, and at least between two at the processor time. */
 #define MEMORY_MS 50
 #define CPU_MS 5
-/* A look at the memory takes at most this part of the time: a fifth. */
+/* A look at the memory takes at most this part of the time: a fifth; but a command must not be able to
+ * put the next one off, by whatever it makes slow. */
 #define MEMORY_SHARE 5
+#define MEMORY_MOST 500
 #define WATCHDOG "watchdog"
 /* Processes around the command: the shim, bwrap, and the sandbox's pid 1. */
 #define AROUND 3
@@ -250,7 +252,7 @@ int limits_look(struct limits *l, int64_t now, pid_t shim, struct err *err)
 		if (full)
 			return full < 0 ? -1 : LIMIT_MEMORY;
 		pause = MEMORY_SHARE * (now_us() - start) / 1000;
-		pause = pause > MEMORY_MS ? pause : MEMORY_MS;
+		pause = pause < MEMORY_MS ? MEMORY_MS : pause > MEMORY_MOST ? MEMORY_MOST : pause;
 		next = next < now + pause ? next : now + pause;
 	}
 	l->next = next;
@@ -279,7 +281,8 @@ void limits_measure(struct limits *l, pid_t shim)
 }
 
 /* The command's exit code is what the kernel's limit of processor time makes of it, and the time
- * has been used. The limit counts by ticks, which differs from how it is counted here. */
+ * has been used. The limit counts by ticks, which under load is far from how it is counted here: half
+ * is taken for it. */
 static bool ended_by_rlimit_cpu(const struct limits *l, const struct run_result *result)
 {
 	struct rlimit limit = rlimit_of(l, LIMIT_CPU);
@@ -288,7 +291,7 @@ static bool ended_by_rlimit_cpu(const struct limits *l, const struct run_result 
 							   : RLIM_INFINITY;
 
 	return by_rlimit(l, LIMIT_CPU) && result->outcome == OUTCOME_COMPLETED &&
-	       used != RLIM_INFINITY && result->cpu_ms >= (int64_t)used * 800;
+	       used != RLIM_INFINITY && result->cpu_ms >= (int64_t)used * 500;
 }
 
 static const char *advise(const struct limits *l, const struct run_oom *oom)

@@ -161,7 +161,7 @@ sub ends_whole {
 			chdir '/';
 			exec @run, @stubborn or POSIX::_exit(99);
 		}
-		select undef, undef, undef, $i == $rounds ? 1 : $i / 1000;
+		select undef, undef, undef, $i == $rounds ? 1 : ($i % 100) / 1000;
 		kill 'KILL', $pid;
 		waitpid $pid, 0;
 	}

@@ -143,7 +143,7 @@ sub cpu {
 sub lookalikes {
 	my ($who) = @_;
 	for my $end (137, 152) {
-		my ($seen) = limited($who, {cpu => '3s'}, "$USE cpu 1800; exit $end");
+		my ($seen) = limited($who, {cpu => '3s'}, "$USE cpu 1200; exit $end");
 		is($seen, "$end completed", "$who->{name}: an exit code $end before the limit is the command's own");
 	}
 	return if $who->{uid};
