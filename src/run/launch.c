@@ -174,7 +174,8 @@ static _Noreturn void guard(const struct shim *shim)
 	}
 	/* Its memory is the caller's, environment and all, which the user may not see who it is now;
 	 * whether a change of ids sees to that is a setting (fs.suid_dumpable). */
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (shim->becomes)
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	/* Above all the other ends of the pumps' pipes: a reader would wait for them. */
 	close_range(3, ~0U, 0);
 	while (info.si_pid == 0 && sigwaitinfo(&set, NULL) != SIGUSR1)
