@@ -1,5 +1,6 @@
 #include "cmd/background.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -41,14 +42,6 @@ struct background {
 	int64_t created_ms;
 	int told; /* where the caller listens; -1: it has been told */
 };
-
-static int64_t clock_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* Scripts */
 
@@ -176,7 +169,7 @@ static void started(void *arg)
 	struct err ignored;
 
 	/* It runs, whether this can be written down or not. */
-	write_meta(b, clock_ms(), &ignored);
+	write_meta(b, clock_ms(CLOCK_REALTIME), &ignored);
 	if (null >= 0) {
 		dup2(null, 1);
 		dup2(null, 2);
@@ -381,7 +374,8 @@ static void remove_failed(const struct job *job, int store)
 
 int background_start(struct options *options, const char *place, struct err *err)
 {
-	struct background b = {.options = options, .job = JOB_INIT, .created_ms = clock_ms()};
+	struct background b = {
+		.options = options, .job = JOB_INIT, .created_ms = clock_ms(CLOCK_REALTIME)};
 	CLEANUP_STRVEC struct strvec words = {0};
 	CLEANUP_CLOSE int input = open_input(options->input, err);
 	CLEANUP_CLOSE int store = -1;

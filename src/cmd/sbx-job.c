@@ -2,6 +2,7 @@
  * sbx-job: runs in the background, and what became of them. There is no daemon: each job has a
  * supervisor of its own (cmd/background.h), and all else is on disk (job/store.h).
  */
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
@@ -42,14 +43,6 @@ struct call {
 	char *place;
 	int store; /* -ENOENT: there is none yet */
 };
-
-static int64_t clock_ms(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void pause_ms(long ms)
 {

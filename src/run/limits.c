@@ -1,5 +1,6 @@
 #include "run/limits.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -213,14 +214,6 @@ static int look_at_memory(struct limits *l, pid_t shim, struct err *err)
 	return bytes > l->asked.values[LIMIT_MEMORY];
 }
 
-static int64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /* Whether the processor time is used up, and else when it could be at the earliest. */
 static bool look_at_cpu(struct limits *l, int64_t now, int64_t *next)
 {
@@ -247,11 +240,11 @@ int limits_look(struct limits *l, int64_t now, pid_t shim, struct err *err)
 	if (l->by[LIMIT_CPU] && !by_rlimit(l, LIMIT_CPU) && look_at_cpu(l, now, &next))
 		return LIMIT_CPU;
 	if (l->watches_memory) {
-		start = now_us();
+		start = clock_us(CLOCK_MONOTONIC);
 		full = look_at_memory(l, shim, err);
 		if (full)
 			return full < 0 ? -1 : LIMIT_MEMORY;
-		pause = MEMORY_SHARE * (now_us() - start) / 1000;
+		pause = MEMORY_SHARE * (clock_us(CLOCK_MONOTONIC) - start) / 1000;
 		pause = pause < MEMORY_MS ? MEMORY_MS : pause > MEMORY_MOST ? MEMORY_MOST : pause;
 		next = next < now + pause ? next : now + pause;
 	}

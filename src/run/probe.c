@@ -1,5 +1,6 @@
 #include "run/probe.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "run/cache.h"
@@ -230,14 +231,6 @@ struct trials {
 	char said[sizeof(((struct probe_result *)0)->said)]; /* the reason of the last to fail */
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* An empty sandbox whose command does not exist: all that matters comes before its execution. */
 static void spell(struct strvec *words, unsigned set, int null)
 {
@@ -289,7 +282,7 @@ static bool run_bwrap(struct trials *t, const struct strvec *words, enum outer o
 		.n_keep = 1,
 		.outer = outer,
 	};
-	int64_t left = t->end - now_ms();
+	int64_t left = t->end - clock_ms(CLOCK_MONOTONIC);
 	struct child child = {0};
 	struct err err = {0};
 	bool ended, taken, killed = false;
@@ -628,7 +621,7 @@ int probe_run(struct probe *probe, const struct probe_request *request, struct s
 	struct trials trials = {.bwrap = request->bwrap,
 		.uid = request->uid,
 		.gid = request->gid,
-		.end = now_ms() + TRIALS_MS};
+		.end = clock_ms(CLOCK_MONOTONIC) + TRIALS_MS};
 	CLEANUP_FREE char *key = NULL;
 
 	*probe = (struct probe){0};
