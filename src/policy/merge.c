@@ -545,6 +545,24 @@ static void drop_none(struct policy *p)
 	p->n_rules = kept;
 }
 
+/* Whether a rule names one place of the host's, which it shows. */
+static bool names_place(const struct rule *rule)
+{
+	return !rule->pattern && !rule->worktree &&
+	       (rule->kind == RULE_PATH || rule->kind == RULE_MOUNT);
+}
+
+/* The default rule for a place of sbx's own. */
+static void add_own(struct policy *p, const char *own, enum access access, const char *why)
+{
+	add_default(p, (struct rule){.kind = RULE_PATH,
+			       .access = access,
+			       .path = (char *)own,
+			       .why = (char *)why,
+			       .optional = true,
+			       .final = true});
+}
+
 /* sbx's own files, those of this policy among them, would let a run write the policy of the next
  * one. A rule that makes one of them writable is an error; under one that makes a directory above
  * writable they are kept read-only. PATH read follows the object only where a PATH write covers
@@ -556,8 +574,7 @@ static int protect_own(struct policy *p, const char *own, struct err *err)
 	for (size_t i = 0; i < p->n_rules; i++) {
 		const struct rule *rule = &p->rules[i];
 
-		if (rule->access != ACCESS_WRITE || rule->pattern || rule->worktree ||
-			(rule->kind != RULE_PATH && rule->kind != RULE_MOUNT))
+		if (rule->access != ACCESS_WRITE || !names_place(rule))
 			continue;
 		if (path_within(rule->path, own)) {
 			CLEANUP_FREE char *where = origin_text(&rule->origin);
@@ -580,12 +597,7 @@ static int protect_own(struct policy *p, const char *own, struct err *err)
 			kept |= p->rules[i].type == TYPE_ANY;
 		}
 	if (!kept && covered && (mounted || !rule_at(p, own)))
-		add_default(p, (struct rule){.kind = RULE_PATH,
-				       .access = mounted ? ACCESS_DENY : ACCESS_READ,
-				       .path = (char *)own,
-				       .why = (char[]){"sbx's own files"},
-				       .optional = true,
-				       .final = true});
+		add_own(p, own, mounted ? ACCESS_DENY : ACCESS_READ, "sbx's own files");
 	return 0;
 }
 
@@ -596,9 +608,8 @@ static int hide_own(struct policy *p, const char *own, struct err *err)
 	for (size_t i = 0; i < p->n_rules; i++) {
 		struct rule *rule = &p->rules[i];
 
-		if (rule->pattern || rule->worktree ||
-			(rule->kind != RULE_PATH && rule->kind != RULE_MOUNT) ||
-			rule->access == ACCESS_DENY || !path_within(rule->path, own))
+		if (rule->access == ACCESS_DENY || !names_place(rule) ||
+			!path_within(rule->path, own))
 			continue;
 		if (rule->final && strcmp(rule->origin.file, "default") == 0) {
 			rule->access = ACCESS_DENY; /* of protect_own */
@@ -614,12 +625,7 @@ static int hide_own(struct policy *p, const char *own, struct err *err)
 		return err_at(err, "%s", where);
 	}
 	if (!rule_at(p, own))
-		add_default(p, (struct rule){.kind = RULE_PATH,
-				       .access = ACCESS_DENY,
-				       .path = (char *)own,
-				       .why = (char[]){"sbx's jobs"},
-				       .optional = true,
-				       .final = true});
+		add_own(p, own, ACCESS_DENY, "sbx's jobs");
 	return 0;
 }
 
