@@ -3,9 +3,11 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/read.h"
+#include "run/procs.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <stdint.h>
@@ -118,16 +120,10 @@ static bool add_object(struct strvec *facts, const char *path)
  * others' processes cannot be seen there is none. */
 static void add_init(struct strvec *facts)
 {
-	CLEANUP_STRVEC struct strvec lines = {0};
-	const char *at;
+	struct proc_stat stat;
 
-	read_lines("/proc/1/stat", &lines);
-	/* "PID (NAME) STATE ...", where NAME may hold anything: field 22, the 20th after it. */
-	at = lines.n ? strrchr(lines.v[0], ')') : NULL;
-	for (int i = 0; at && i < 20; i++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		strvec_pushf(facts, "init %.*s", (int)strcspn(at + 1, " "), at + 1);
+	if (procs_stat(1, &stat) > 0)
+		strvec_pushf(facts, "init %" PRIu64, stat.start);
 }
 
 struct mount_line {
