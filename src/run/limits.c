@@ -30,7 +30,7 @@
 static const struct {
 	const char *name;
 	const char *rlimit; /* what holds it where nothing better does; NULL: nothing */
-	int resource;
+	enum __rlimit_resource resource;
 	enum leaf_gift gift; /* what holds it better; LEAF_GIFTS: nothing */
 } table[LIMITS] = {
 	[LIMIT_CPU] = {"cpu", "RLIMIT_CPU", RLIMIT_CPU, LEAF_CPU},
@@ -135,20 +135,24 @@ static struct rlimit rlimit_of(const struct limits *l, enum limit limit)
 	return (struct rlimit){value, value};
 }
 
+static rlim_t least(rlim_t a, rlim_t b)
+{
+	return a < b ? a : b;
+}
+
 int limits_bind(struct limits *l, pid_t init, struct err *err)
 {
 	for (int i = 0; i < LIMITS; i++) {
+		const enum __rlimit_resource resource = table[i].resource;
 		struct rlimit limit = rlimit_of(l, (enum limit)i), old;
 
 		if (!by_rlimit(l, (enum limit)i))
 			continue;
-		if (prlimit(init, (enum __rlimit_resource)table[i].resource, NULL, &old) == 0) {
-			limit.rlim_cur =
-				limit.rlim_cur < old.rlim_max ? limit.rlim_cur : old.rlim_max;
-			limit.rlim_max =
-				limit.rlim_max < old.rlim_max ? limit.rlim_max : old.rlim_max;
-			if (prlimit(init, (enum __rlimit_resource)table[i].resource, &limit,
-				    NULL) == 0)
+		/* It can only be lowered. */
+		if (prlimit(init, resource, NULL, &old) == 0) {
+			limit.rlim_cur = least(limit.rlim_cur, old.rlim_max);
+			limit.rlim_max = least(limit.rlim_max, old.rlim_max);
+			if (prlimit(init, resource, &limit, NULL) == 0)
 				continue;
 		}
 		return err_set(err, ERR_SETUP, "cannot set limits.%s (%s): %s", table[i].name,
@@ -289,19 +293,22 @@ static bool ended_by_rlimit_cpu(const struct limits *l, const struct run_result 
 
 static const char *advise(const struct limits *l, const struct run_oom *oom)
 {
+	static const char shared[] =
+		"processes were killed for want of memory in the cgroup that this run shares with "
+		"others, maybe this run's: try again when less is running, or give the container "
+		"more memory";
+	static const char outside[] =
+		"the machine, or a cgroup around the run, ran out of memory before the run reached "
+		"its own limit: try again when less is running";
+	static const char unlimited[] = "the machine, or a cgroup around the run, ran out of "
+					"memory: try again when less is "
+					"running, or give it more";
+
 	if (oom->source == OOM_SHARED)
-		return "processes were killed for want of memory in the cgroup that this run "
-		       "shares "
-		       "with others, maybe this run's: try again when less is running, or give the "
-		       "container more memory";
+		return shared;
 	if (!oom->retryable)
 		return "raise limits.memory (--memory), or use less";
-	return l->by[LIMIT_MEMORY] ? "the machine, or a cgroup around the run, ran out of memory "
-				     "before the run "
-				     "reached its own limit: try again when less is running"
-				   : "the machine, or a cgroup around the run, ran out of memory: "
-				     "try again when "
-				     "less is running, or give it more";
+	return l->by[LIMIT_MEMORY] ? outside : unlimited;
 }
 
 static void judge_memory(
