@@ -363,6 +363,8 @@ void limits_judge(struct limits *l, struct run_result *result)
 {
 	struct leaf_counts counts;
 
+	/* What a shim that was killed, and can be without a pid namespace of its own, has left. */
+	leaf_kill(l->leaf);
 	leaf_read(l->leaf, &counts);
 	judge_memory(l, &counts, result);
 	if (ended_by_rlimit_cpu(l, result)) {
