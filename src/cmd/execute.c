@@ -4,7 +4,7 @@
 #include "base/path.h"
 #include "plan/alias.h"
 #include "plan/command.h"
-#include "plan/proof.h"
+#include "plan/view.h"
 #include "run/host.h"
 #include "run/stdio.h"
 #include "run/supervise.h"

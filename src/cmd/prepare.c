@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "plan/proof.h"
+#include "plan/view.h"
 #include "job/store.h"
 #include "plan/variables.h"
 #include "run/cache.h"

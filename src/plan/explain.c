@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "plan/proof.h"
+#include "plan/view.h"
 #include "plan/resolve.h"
 
 #include <assert.h>

@@ -42,25 +42,4 @@
 int proof_check(const struct plan *plan, const struct policy *policy, const struct tree *tree,
 	struct err *err);
 
-/* What a process inside finds at a path. */
-struct view_object {
-	enum tree_kind kind;
-	enum access access;  /* DENY: the name is there and cannot be used */
-	char *path;          /* the sandbox path with every link followed; freed by the caller */
-	char *host;          /* the host object behind it, NULL for what is the sandbox's own */
-	char *missing;       /* after an error: where the walk ended, with the rest as written */
-	struct strvec links; /* the links followed, in order: the path of each, then its text */
-};
-
-/* Walks an absolute sandbox path through the replayed view, following links as the kernel does
- * (40 at most, the last component's too). 0, or -errno as a process inside would see it:
- * -ENOENT, -ENOTDIR, -EACCES, -ELOOP. Processes in /proc are not known: -ENOENT. -EINVAL: the
- * plan is none, which proof_check says why. After an error
- * only missing and links are set; out is to be cleared in any case. */
-int view_lookup(const struct plan *plan, const struct tree *tree, const char *path,
-	struct view_object *out);
-void view_object_clear(struct view_object *object);
-
-#define CLEANUP_VIEW_OBJECT __attribute__((cleanup(view_object_clear)))
-
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "plan/proof.h"
+#include "plan/view.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -7,6 +7,7 @@
 #include "lib/tap.h"
 #include "plan/plan.h"
 #include "plan/proof.h"
+#include "plan/view.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,6 +10,7 @@
 #include "lib/tap.h"
 #include "plan/plan.h"
 #include "plan/proof.h"
+#include "plan/view.h"
 #include "plan/resolve.h"
 
 #include <stdint.h>

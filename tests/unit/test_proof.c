@@ -4,6 +4,7 @@
  * needed.
  */
 #include "plan/proof.h"
+#include "plan/view.h"
 
 #include "base/mem.h"
 #include "lib/faketree.h"
