@@ -33,8 +33,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int place_fault(
-	const struct proof *pr, const struct place *place, const struct want *w, const char *what)
+static int place_fault(const struct proof *pr, const struct view_place *place, const struct want *w,
+	const char *what)
 {
 	return proof_fault(pr->err, w->rule, "%s %s (%s %s)", place->path, what,
 		proof_rule_words(w->rule), proof_rule_place(w->rule));
@@ -47,7 +47,7 @@ static int unjustified(const struct proof *pr, const struct op *op)
 }
 
 /* Whether a note says that the entry could not be shown. What a rule names cannot be left out. */
-static bool left_out(const struct proof *pr, const struct place *place)
+static bool left_out(const struct proof *pr, const struct view_place *place)
 {
 	CLEANUP_FREE char *prefix = xasprintf("left out: %s:", place->path);
 
@@ -68,17 +68,17 @@ static bool same_link(const struct proof *pr, const char *host, const struct see
 
 /* A name that cannot be renamed away: below a writable bind, each directory down to a protected
  * name is a mount point. */
-static int check_pins(const struct proof *pr, const struct place *place, const struct want *w)
+static int check_pins(const struct proof *pr, const struct view_place *place, const struct want *w)
 {
-	for (const struct place *q = place->parent; q; q = q->parent)
-		if (!q->op && place_maker(q)->op->kind == OP_BIND_WRITE)
+	for (const struct view_place *q = place->parent; q; q = q->parent)
+		if (!q->op && view_place_maker(q)->op->kind == OP_BIND_WRITE)
 			return proof_fault(pr->err, w->rule,
 				"%s is not pinned: %s could be replaced", q->path, place->path);
 	return 0;
 }
 
 /* A directory of the host's that was made anew: all its entries become places. */
-static int check_opened(const struct proof *pr, struct place *place, const struct want *w)
+static int check_opened(const struct proof *pr, struct view_place *place, const struct want *w)
 {
 	CLEANUP_STRVEC struct strvec names = {0};
 	struct tree_stat st;
@@ -95,7 +95,7 @@ static int check_opened(const struct proof *pr, struct place *place, const struc
 	for (size_t i = 0; i < names.n; i++) {
 		CLEANUP_FREE char *path = view_entry(place->path, names.v[i], strlen(names.v[i]));
 
-		place_get(&pr->view, path);
+		view_place_get(&pr->view, path);
 	}
 	place->opened = true;
 	return 0;
@@ -103,7 +103,8 @@ static int check_opened(const struct proof *pr, struct place *place, const struc
 
 /* Whether a place is an entry of an opened directory that no rule names, and a socket or FIFO on
  * the host: whoever sees it could use its other end. */
-static bool is_loose_end(const struct proof *pr, const struct place *place, const struct want *w)
+static bool is_loose_end(
+	const struct proof *pr, const struct view_place *place, const struct want *w)
 {
 	struct tree_stat st;
 
@@ -112,8 +113,8 @@ static bool is_loose_end(const struct proof *pr, const struct place *place, cons
 	       (st.kind == TREE_SOCKET || st.kind == TREE_FIFO);
 }
 
-static int check_host(
-	const struct proof *pr, struct place *place, const struct want *w, const struct seen *s)
+static int check_host(const struct proof *pr, struct view_place *place, const struct want *w,
+	const struct seen *s)
 {
 	const struct op *op = s->by->op;
 
@@ -164,7 +165,7 @@ static bool is_tmpfs_of(const struct op *op, const struct rule *rule)
 	return rule->size == 0 || op->size == rule->size;
 }
 
-static int check_own(const struct proof *pr, const struct place *place, const struct want *w,
+static int check_own(const struct proof *pr, const struct view_place *place, const struct want *w,
 	const struct seen *s)
 {
 	const struct op *op = s->by->op;
@@ -207,8 +208,8 @@ static int check_own(const struct proof *pr, const struct place *place, const st
 
 /* The entry that the place would show if the rule that denies it were not there: its kind, or
  * false. A directory that shows the host's lists what is denied in it, too. */
-static bool denied_entry(const struct proof *pr, const struct place *place, const struct want *w,
-	enum tree_kind *kind)
+static bool denied_entry(const struct proof *pr, const struct view_place *place,
+	const struct want *w, enum tree_kind *kind)
 {
 	CLEANUP_WANT struct want above = {0};
 	CLEANUP_FREE char *path = NULL;
@@ -227,8 +228,8 @@ static bool denied_entry(const struct proof *pr, const struct place *place, cons
 }
 
 /* Nothing is shown here, or a directory that leads to what is shown below. */
-static int check_nothing(const struct proof *pr, const struct place *place, const struct want *w,
-	const struct seen *s, bool shown_below)
+static int check_nothing(const struct proof *pr, const struct view_place *place,
+	const struct want *w, const struct seen *s, bool shown_below)
 {
 	const struct op *op = s->by->op;
 	enum tree_kind kind;
@@ -256,15 +257,15 @@ static int check_nothing(const struct proof *pr, const struct place *place, cons
 }
 
 /* Under a root deny, a link in "/" may be shown as it is on the host. */
-static bool is_root_link(const struct proof *pr, const struct place *place, const struct want *w,
-	const struct seen *s)
+static bool is_root_link(const struct proof *pr, const struct view_place *place,
+	const struct want *w, const struct seen *s)
 {
 	return w->rule->kind == RULE_ROOT && place->parent == pr->view.top && s->exact &&
 	       s->by->op->kind == OP_SYMLINK && same_link(pr, place->path, s);
 }
 
 /* Compares a place and all below it. *shown: something of what rules show is there. */
-static int check_place(const struct proof *pr, struct place *place, bool *shown)
+static int check_place(const struct proof *pr, struct view_place *place, bool *shown)
 {
 	CLEANUP_WANT struct want w;
 	CLEANUP_SEEN struct seen s;
@@ -297,11 +298,11 @@ static int check_denied_walk(const struct proof *pr, const struct claim *c)
 	CLEANUP_STRVEC struct strvec links = {0};
 	CLEANUP_FREE char *end = NULL;
 	CLEANUP_WANT struct want w = {0};
-	struct place *place;
+	struct view_place *place;
 
 	if (c->off || view_walk(&pr->view, c->rule->path, &links, &end) < 0)
 		return 0;
-	place = place_get(&pr->view, end);
+	place = view_place_get(&pr->view, end);
 	proof_want(pr, place, &w);
 	if (w.shows == WANT_NOTHING || place->at_claim)
 		return 0;
@@ -313,7 +314,8 @@ static int check_denied_walk(const struct proof *pr, const struct claim *c)
 static bool shows_links(const struct proof *pr, const struct claim *c)
 {
 	for (size_t i = 0; i < c->links.n; i++) {
-		const struct place *q = proof_decider(place_above(&pr->view, c->links.v[i]));
+		const struct view_place *q =
+			proof_decider(view_place_above(&pr->view, c->links.v[i]));
 
 		if (q->at_claim && q->at_claim->rule->kind != RULE_TMPFS)
 			return false;
@@ -337,7 +339,7 @@ static int check_granted_walk(const struct proof *pr, const struct claim *c)
 			return 0;
 		return proof_fault(pr->err, c->rule, "the link %s is not there", c->links.v[0]);
 	}
-	proof_want(pr, place_get(&pr->view, c->object), &w);
+	proof_want(pr, view_place_get(&pr->view, c->object), &w);
 	if (w.shows != WANT_HOST || strcmp(w.host, c->object) != 0)
 		return 0;
 	if (error)
@@ -386,7 +388,7 @@ static int check_absence(const struct proof *pr, const struct claim *c, const ch
 			? tree_access(pr->tree, s.host, W_OK | X_OK)
 			: 0;
 	if (error == -EACCES || error == -EROFS)
-		return enforced ? check_pins(pr, place_get(&pr->view, first),
+		return enforced ? check_pins(pr, view_place_get(&pr->view, first),
 					  &(struct want){.rule = c->rule})
 				: 0; /* nor can the caller make it */
 	if (enforced && s.kind == TREE_DIR)
@@ -497,7 +499,7 @@ static int prove(struct proof *pr)
 		return -1;
 	proof_add_places(pr);
 	proof_add_sockets(pr);
-	if (!place_is_sealed(pr->view.top))
+	if (!view_place_is_sealed(pr->view.top))
 		return proof_fault(pr->err, pr->unowned.rule, "/ is not sealed");
 	if (check_place(pr, pr->view.top, &shown) < 0)
 		return -1;

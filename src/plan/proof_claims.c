@@ -113,7 +113,7 @@ static int claim_resolve(struct proof *pr, struct claim *c)
 
 static const struct claim *host_claim(const struct proof *pr, const char *path)
 {
-	const struct place *place = place_above(&pr->view, path);
+	const struct view_place *place = view_place_above(&pr->view, path);
 
 	while (!place->path_claim)
 		place = place->parent;
@@ -181,7 +181,7 @@ static int check_grant(struct proof *pr, const struct claim *c)
 /* Lets a PATH rule stand at its object; of two rules at one object the lower holds. */
 static void stand_path(struct proof *pr, struct claim *c)
 {
-	struct place *place = place_get(&pr->view, c->object);
+	struct view_place *place = view_place_get(&pr->view, c->object);
 	const struct claim *old = place->path_claim;
 
 	if (!old || old->rule->kind == RULE_ROOT || c->access < old->access)
@@ -210,7 +210,7 @@ static int stand_at(struct proof *pr, struct claim *c)
 {
 	CLEANUP_STRVEC struct strvec links = {0};
 	CLEANUP_FREE char *where = NULL;
-	struct place *place;
+	struct view_place *place;
 
 	if (c->rule->at)
 		view_walk(&pr->view, c->rule->at, &links, &where);
@@ -224,7 +224,7 @@ static int stand_at(struct proof *pr, struct claim *c)
 				c->rule->at, links.v[i]);
 	}
 	assert(where || c->object); /* a rule without an at names an object */
-	place = place_get(&pr->view, where ? where : c->object);
+	place = view_place_get(&pr->view, where ? where : c->object);
 	if (place->at_claim)
 		return proof_fault(pr->err, c->rule, "two rules stand at %s", place->path);
 	place->at_claim = c;
@@ -270,7 +270,7 @@ static bool mount_shows_more(const struct proof *pr, const char *path, enum acce
 /* Whether a rule makes the directory of a host path writable: at its own place, or in a mount. */
 static bool below_write(const struct proof *pr, const char *path)
 {
-	for (const struct place *p = place_get(&pr->view, path)->parent; p; p = p->parent)
+	for (const struct view_place *p = view_place_get(&pr->view, path)->parent; p; p = p->parent)
 		if (p->path_claim && p->path_claim->access == ACCESS_WRITE)
 			return true;
 	return mount_shows_more(pr, path, ACCESS_READ);
@@ -288,7 +288,7 @@ bool proof_protects(const struct proof *pr, const struct claim *c)
 static void add_alias(struct proof *pr, const struct claim *c, const char *name, enum access access)
 {
 	enum access now = host_claim(pr, name)->access;
-	struct place *place = place_get(&pr->view, name);
+	struct view_place *place = view_place_get(&pr->view, name);
 	struct claim *alias;
 
 	if (now <= access && (place->path_claim || !mount_shows_more(pr, name, access)))
@@ -365,7 +365,7 @@ int proof_place_claims(struct proof *pr)
 
 		follows[i] = c->rule->kind == RULE_PATH && !c->off && !c->error &&
 			     c->access != ACCESS_WRITE &&
-			     place_get(&pr->view, c->object)->path_claim == c;
+			     view_place_get(&pr->view, c->object)->path_claim == c;
 	}
 	for (size_t i = 0; i < pr->n_claims; i++)
 		if (follows[i])
@@ -380,7 +380,7 @@ int proof_place_claims(struct proof *pr)
 			return -1;
 	}
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
-		struct place *place = place_get(&pr->view, own[i]);
+		struct view_place *place = view_place_get(&pr->view, own[i]);
 
 		if (!place->at_claim)
 			place->at_claim = &pr->unowned;
@@ -446,7 +446,7 @@ void proof_add_sockets(const struct proof *pr)
 			CLEANUP_FREE char *place = rest ? view_graft(op->dest, rest) : NULL;
 
 			if (place)
-				place_get(&pr->view, place);
+				view_place_get(&pr->view, place);
 		}
 	}
 }
@@ -464,7 +464,7 @@ static void add_images(const struct proof *pr, const struct claim *mount)
 		CLEANUP_FREE char *image =
 			view_graft(mount->stands->path, view_tail(c->object, mount->object));
 
-		place_get(&pr->view, image);
+		view_place_get(&pr->view, image);
 	}
 }
 
@@ -476,19 +476,19 @@ void proof_add_places(const struct proof *pr)
 			     (c->rule->kind == RULE_PATH && c->rule->access != ACCESS_DENY);
 
 		for (size_t j = 0; grant && j < c->links.n; j++)
-			place_get(&pr->view, c->links.v[j])->link = true;
+			view_place_get(&pr->view, c->links.v[j])->link = true;
 		if (c->rule->kind == RULE_MOUNT && !c->off)
 			add_images(pr, c);
 		for (size_t j = 0; c->rule->scratch && j < 2; j++) {
 			CLEANUP_FREE char *dir = view_graft(c->stands->path, scratch_dirs[j]);
 
-			place_get(&pr->view, dir);
+			view_place_get(&pr->view, dir);
 		}
 	}
 	for (size_t i = 0; i < sizeof(machine_parts) / sizeof(*machine_parts); i++)
-		place_get(&pr->view, machine_parts[i]);
-	place_get(&pr->view, "/dev/shm");
-	place_get(&pr->view, "/dev/mqueue");
+		view_place_get(&pr->view, machine_parts[i]);
+	view_place_get(&pr->view, "/dev/shm");
+	view_place_get(&pr->view, "/dev/mqueue");
 }
 
 /* What the policy wants */
@@ -498,12 +498,12 @@ void proof_add_places(const struct proof *pr)
 static void want_mount(
 	const struct proof *pr, const struct claim *m, const char *rest, struct want *w)
 {
-	const struct place *place;
+	const struct view_place *place;
 	bool deepest = true;
 
 	w->shows = WANT_HOST;
 	w->host = view_graft(m->object, rest);
-	for (place = place_above(&pr->view, w->host);
+	for (place = view_place_above(&pr->view, w->host);
 		place && view_strictly_below(place->path, m->object); place = place->parent) {
 		const struct claim *c = place->path_claim;
 
@@ -525,7 +525,7 @@ static void want_mount(
 }
 
 static void want_proc(
-	const struct proof *pr, const struct place *place, const char *rest, struct want *w)
+	const struct proof *pr, const struct view_place *place, const char *rest, struct want *w)
 {
 	bool machine = false;
 
@@ -551,7 +551,7 @@ static void want_dev(const char *rest, struct want *w)
 		w->shows = WANT_NOTHING;
 }
 
-const struct place *proof_decider(const struct place *place)
+const struct view_place *proof_decider(const struct view_place *place)
 {
 	while (!place->at_claim && !place->path_claim)
 		place = place->parent;
@@ -565,9 +565,9 @@ static bool is_scratch_dir(const struct rule *rule, const char *rest)
 }
 
 /* By the deepest rule; of two at one place the one with a place of its own shows. */
-static void want_by_rule(const struct proof *pr, const struct place *place, struct want *w)
+static void want_by_rule(const struct proof *pr, const struct view_place *place, struct want *w)
 {
-	const struct place *q = proof_decider(place);
+	const struct view_place *q = proof_decider(place);
 	const struct claim *c = q->at_claim ? q->at_claim : q->path_claim;
 	const char *rest = view_tail(place->path, q->path);
 
@@ -607,7 +607,7 @@ static void want_by_rule(const struct proof *pr, const struct place *place, stru
 	}
 }
 
-void proof_want(const struct proof *pr, const struct place *place, struct want *w)
+void proof_want(const struct proof *pr, const struct view_place *place, struct want *w)
 {
 	struct tree_stat st;
 	int error;

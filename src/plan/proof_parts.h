@@ -1,7 +1,7 @@
 /*
  * What the parts of the proof share (plan/proof.c says how it works): its rules (proof_rules.c,
- * proof_worktree.c), where each of them stands and what the policy wants at a place (proof_claims.c),
- * and the comparison with what is there (proof.c).
+ * proof_worktree.c), where each of them stands and what the policy wants at a place
+ * (proof_claims.c), and the comparison with what is there (proof.c).
  */
 #ifndef SBX_PLAN_PROOF_PARTS_H
 #define SBX_PLAN_PROOF_PARTS_H
@@ -18,7 +18,7 @@ struct claim {
 	int error;           /* why the object is not there, -errno; INTO_PROC; else 0 */
 	bool trusted; /* nobody but root, or who the rule trusts, changes where the links lead */
 	bool off;     /* stands nowhere: missing, led into /proc, or would raise through a link */
-	const struct place *stands; /* where a rule with a place of its own does */
+	const struct view_place *stands; /* where a rule with a place of its own does */
 };
 
 /* What the policy wants to be found. */
@@ -68,8 +68,8 @@ struct proof {
 
 /* Rules */
 
-/* Fills pr->rules: the policy's, with the matches of patterns in the place of each, and what linked
- * worktrees need. */
+/* Fills pr->rules: the policy's, with the matches of patterns in the place of each, and what
+ * linked worktrees need. */
 void proof_make_rules(struct proof *pr);
 /* The part of proof_make_rules for rules with `worktree`. */
 void proof_add_worktrees(struct proof *pr);
@@ -103,18 +103,18 @@ void proof_add_sockets(const struct proof *pr);
 /* Puts the other places that need a look into the tree. */
 void proof_add_places(const struct proof *pr);
 /* The place at or above this one where the deepest rule stands. */
-const struct place *proof_decider(const struct place *place);
-/* Whether some rule makes a host path writable, by any name that the host's mount table gives it, even
- * if another takes that back: a link there must not raise anything. */
+const struct view_place *proof_decider(const struct view_place *place);
+/* Whether some rule makes a host path writable, by any name that the host's mount table gives
+ * it, even if another takes that back: a link there must not raise anything. */
 bool proof_may_be_written(const struct proof *pr, const char *path);
 /* Whether a rule protects what it names: it denies it, or keeps it from being written. */
 bool proof_protects(const struct proof *pr, const struct claim *c);
-/* Whether a link on a rule's way lies where the policy lets the command write: then it is nobody's
- * word that can be relied on. */
+/* Whether a link on a rule's way lies where the policy lets the command write: then it is
+ * nobody's word that can be relied on. */
 bool proof_is_planted(const struct proof *pr, const struct claim *c);
 
 /* What the policy wants at a place. */
-void proof_want(const struct proof *pr, const struct place *place, struct want *w);
+void proof_want(const struct proof *pr, const struct view_place *place, struct want *w);
 void want_clear(struct want *w);
 #define CLEANUP_WANT __attribute__((cleanup(want_clear)))
 

@@ -88,7 +88,7 @@ bool view_is_normal(const char *path)
 /* Places */
 
 /* Where name is, or would be put, among the kids; *found says which. */
-static size_t kid_index(const struct place *place, const char *path, size_t n, bool *found)
+static size_t kid_index(const struct view_place *place, const char *path, size_t n, bool *found)
 {
 	size_t low = 0, high = place->n_kids;
 
@@ -108,9 +108,9 @@ static size_t kid_index(const struct place *place, const char *path, size_t n, b
 	return high;
 }
 
-static struct place *kid_add(struct place *place, size_t i, const char *path, size_t n)
+static struct view_place *kid_add(struct view_place *place, size_t i, const char *path, size_t n)
 {
-	struct place *kid = xcalloc(1, sizeof(*kid));
+	struct view_place *kid = xcalloc(1, sizeof(*kid));
 
 	kid->path = xstrndup(path, n);
 	kid->parent = place;
@@ -121,9 +121,9 @@ static struct place *kid_add(struct place *place, size_t i, const char *path, si
 	return kid;
 }
 
-struct place *place_above(const struct view *view, const char *path)
+struct view_place *view_place_above(const struct view *view, const char *path)
 {
-	struct place *at = view->top;
+	struct view_place *at = view->top;
 	size_t n = 0;
 	bool found = true;
 
@@ -137,9 +137,9 @@ struct place *place_above(const struct view *view, const char *path)
 	return at;
 }
 
-struct place *place_get(const struct view *view, const char *path)
+struct view_place *view_place_get(const struct view *view, const char *path)
 {
-	struct place *at = place_above(view, path);
+	struct view_place *at = view_place_above(view, path);
 	size_t n = at == view->top ? 0 : strlen(at->path);
 
 	while (path[1] && path[n]) {
@@ -151,7 +151,7 @@ struct place *place_get(const struct view *view, const char *path)
 	return at;
 }
 
-static void place_free(struct place *place)
+static void place_free(struct view_place *place)
 {
 	if (!place)
 		return;
@@ -179,7 +179,7 @@ void view_clear(struct view *view)
 	view->top = NULL;
 }
 
-const struct place *place_maker(const struct place *place)
+const struct view_place *view_place_maker(const struct view_place *place)
 {
 	while (!place->op)
 		place = place->parent;
@@ -205,14 +205,14 @@ bool view_is_own_dir(const struct op *op)
 	       op->kind == OP_DEV;
 }
 
-bool place_is_sealed(const struct place *place)
+bool view_place_is_sealed(const struct view_place *place)
 {
 	while (!place->op || !is_mount(place->op))
 		place = place->parent;
 	return place->sealed;
 }
 
-static enum access made_access(const struct place *place)
+static enum access made_access(const struct view_place *place)
 {
 	switch (place->op->kind) {
 	case OP_BIND_WRITE:
@@ -230,7 +230,7 @@ static enum access made_access(const struct place *place)
 	case OP_DIR:
 	case OP_DENY_DIR:
 	case OP_DEV:
-		if (!place_is_sealed(place))
+		if (!view_place_is_sealed(place))
 			return ACCESS_WRITE;
 		return place->op->kind == OP_DENY_DIR && place->op->mode == 0 ? ACCESS_DENY
 									      : ACCESS_READ;
@@ -312,7 +312,7 @@ void view_look_dev(struct seen *s, const char *rest)
 
 void view_look(const struct view *view, const char *path, struct seen *s)
 {
-	const struct place *by = place_maker(place_above(view, path));
+	const struct view_place *by = view_place_maker(view_place_above(view, path));
 	const struct op *op = by->op;
 	const char *rest = view_tail(path, by->path);
 
@@ -503,15 +503,15 @@ static int check_dest(const struct view *view, const struct op *op, bool dir, st
 	if ((s.error != -ENOENT && s.error != -EACCES) || !above.exact ||
 		!view_is_own_dir(above.by->op))
 		return op_fault(err, op, "there is no mount point", "");
-	if (place_is_sealed(above.by))
+	if (view_place_is_sealed(above.by))
 		return op_fault(err, op, "is sealed already", parent);
 	return 0;
 }
 
-static const struct op *op_below(const struct place *place)
+static const struct op *op_below(const struct view_place *place)
 {
 	for (size_t i = 0; i < place->n_kids; i++) {
-		const struct place *kid = place->kids[i];
+		const struct view_place *kid = place->kids[i];
 		const struct op *op = kid->op ? kid->op : op_below(kid);
 
 		if (op)
@@ -522,7 +522,7 @@ static const struct op *op_below(const struct place *place)
 
 static int replay_seal(struct view *view, const struct op *op, struct err *err)
 {
-	struct place *place = place_above(view, op->dest);
+	struct view_place *place = view_place_above(view, op->dest);
 
 	if (strcmp(place->path, op->dest) != 0 || !place->op || !is_mount(place->op) ||
 		!view_is_own_dir(place->op))
@@ -535,7 +535,7 @@ static int replay_seal(struct view *view, const struct op *op, struct err *err)
 
 static int replay_op(struct view *view, const struct op *op, struct err *err)
 {
-	struct place *place;
+	struct view_place *place;
 	const struct op *lost;
 	bool dir;
 
@@ -548,7 +548,7 @@ static int replay_op(struct view *view, const struct op *op, struct err *err)
 	if (check_source(view, op, &dir, err) < 0 || check_parents(view, op, err) < 0 ||
 		check_dest(view, op, dir, err) < 0)
 		return -1;
-	place = place_get(view, op->dest);
+	place = view_place_get(view, op->dest);
 	lost = place->op && place->op->kind != OP_DIR ? place->op : op_below(place);
 	if (lost)
 		return op_fault(err, op, "would be hidden by it", lost->dest);

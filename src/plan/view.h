@@ -40,12 +40,12 @@ void view_object_clear(struct view_object *object);
 
 struct claim;
 
-/* A name of the sandbox. What the ops have put there is the replay's; what the policy has there is
- * filled in by the proof (plan/proof_parts.h). */
-struct place {
+/* A name of the sandbox. What the ops have put there is the replay's; what the policy has there
+ * is filled in by the proof (plan/proof_parts.h). */
+struct view_place {
 	char *path;
-	struct place *parent;
-	struct place **kids; /* sorted by path */
+	struct view_place *parent;
+	struct view_place **kids; /* sorted by path */
 	size_t n_kids, alloc;
 	const struct op *op; /* the op that made what is here; NULL: what is above shows through */
 	bool sealed;
@@ -59,14 +59,14 @@ struct place {
 struct view {
 	const struct tree *tree;
 	struct op root; /* what is at "/" before the first op */
-	struct place *top;
+	struct view_place *top;
 	bool host; /* this is the host itself: one bind of "/" */
 };
 
 /* What a process inside finds at a path without links. Ended by seen_clear. */
 struct seen {
 	int error;              /* -errno; the rest is then only by, exact and host */
-	const struct place *by; /* the place whose op shows it */
+	const struct view_place *by; /* the place whose op shows it */
 	bool exact;             /* by is the place itself */
 	enum tree_kind kind;
 	enum access access;
@@ -79,18 +79,18 @@ void view_init(struct view *view, const struct tree *tree, bool host);
 void view_clear(struct view *view);
 #define CLEANUP_VIEW __attribute__((cleanup(view_clear)))
 
-/* Puts the ops of a plan into the view, in order. -1 with ERR_PLAN: one of them could not run, would
- * hide another, or would make something on the host. */
+/* Puts the ops of a plan into the view, in order. -1 with ERR_PLAN: one of them could not run,
+ * would hide another, or would make something on the host. */
 int view_replay(struct view *view, const struct plan *plan, struct err *err);
 
 /* The deepest place of the view's tree at or above path. */
-struct place *place_above(const struct view *view, const char *path);
+struct view_place *view_place_above(const struct view *view, const char *path);
 /* The place of that path, put into the tree when it is not there. */
-struct place *place_get(const struct view *view, const char *path);
+struct view_place *view_place_get(const struct view *view, const char *path);
 /* The nearest place at or above this one that an op has made. */
-const struct place *place_maker(const struct place *place);
+const struct view_place *view_place_maker(const struct view_place *place);
 /* Whether the mount that holds an own directory has been sealed. */
-bool place_is_sealed(const struct place *place);
+bool view_place_is_sealed(const struct view_place *place);
 
 bool view_is_bind(const struct op *op);
 /* A directory of the sandbox's own in which names can be made. */
@@ -106,9 +106,9 @@ void seen_clear(struct seen *s);
 /* view_walk on the host: a link led into /proc. */
 enum { INTO_PROC = 1 };
 
-/* Walks a path as the kernel does. 0, -errno or INTO_PROC. *out (always set, freed by the caller) is
- * where it ends; when a name on the way is missing, the names after it are taken as text. The links
- * that were followed are appended to links. */
+/* Walks a path as the kernel does. 0, -errno or INTO_PROC. *out (always set, freed by the
+ * caller) is where it ends; when a name on the way is missing, the names after it are taken as
+ * text. The links that were followed are appended to links. */
 int view_walk(const struct view *view, const char *path, struct strvec *links, char **out);
 
 /* What of path comes after dir, "" or "/..."; NULL when path is neither dir nor below it. */
@@ -125,8 +125,8 @@ unsigned view_depth(const char *path);
 /* Absolute, without empty names, "." and "..". */
 bool view_is_normal(const char *path);
 
-/* Fills err with ERR_PLAN, a message that begins "not proven: " and the place of the rule, which may
- * be NULL. -1. */
+/* Fills err with ERR_PLAN, a message that begins "not proven: " and the place of the rule, which
+ * may be NULL. -1. */
 int proof_fault(struct err *err, const struct rule *rule, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
