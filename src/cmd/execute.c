@@ -472,6 +472,7 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 	const struct policy *policy = &e->prepared.policy;
 	struct run_limits limits;
 	CLEANUP_STRVEC struct strvec repositories = {0};
+	size_t n_entries;
 	struct run_spec spec;
 
 	if (plan_and_open(e, phase, err) < 0)
@@ -510,11 +511,11 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		.progress = e->options.progress && isatty(STDERR_FILENO) &&
 			    (e->options.capture || e->options.output_dir),
 	};
-	if (find_repositories(&e->prepared, e->prepared.tree, &repositories, err) < 0)
+	if (find_repositories(&e->prepared, &repositories, &n_entries, err) < 0)
 		return -1;
 	run_supervised(&spec, &e->result);
 	if (e->result.phase == PHASE_RUN)
-		note_repositories(&e->prepared, &repositories, &e->result.notes);
+		note_repositories(&e->prepared, &repositories, n_entries, &e->result.notes);
 	if (e->result.outcome == OUTCOME_SETUP_FAILED && e->probe.kept) {
 		probe_forget(&e->request);
 		strvec_push(&e->result.notes,

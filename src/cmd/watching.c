@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "plan/glob.h"
 #include "plan/resolve.h"
 
 #include <errno.h>
@@ -10,6 +11,8 @@
 
 /* Notes about new repositories; more are counted. */
 #define MAX_REPOSITORIES 20
+/* Names that the command has made and the search for them looks at: half a second or so. */
+#define MAX_NEW_ENTRIES 20000
 
 /* Mounts */
 
@@ -222,8 +225,8 @@ static void repository_rules(const struct policy *policy, struct policy *out, st
 	}
 }
 
-int find_repositories(
-	const struct prepared *p, const struct tree *tree, struct strvec *found, struct err *err)
+static int search(const struct prepared *p, const struct tree *tree, size_t max_entries,
+	struct strvec *found, size_t *n_entries, struct err *err)
 {
 	CLEANUP_STRVEC struct strvec paths = {0}, ignored = {0};
 	struct policy policy;
@@ -231,7 +234,8 @@ int find_repositories(
 	int rc;
 
 	repository_rules(&p->policy, &policy, &paths);
-	rc = rules_make(&rules, &policy, tree, &ignored, err);
+	rc = rules_make(&rules, &policy, tree, max_entries, &ignored, err);
+	*n_entries = rules.n_entries;
 	for (size_t i = 0; rc == 0 && i < rules.n; i++) {
 		const char *path = rules.v[i].path;
 		CLEANUP_FREE char *dir = path_parent(path);
@@ -248,14 +252,21 @@ int find_repositories(
 	return rc;
 }
 
-void note_repositories(const struct prepared *p, const struct strvec *before, struct strvec *notes)
+int find_repositories(
+	const struct prepared *p, struct strvec *found, size_t *n_entries, struct err *err)
+{
+	return search(p, p->tree, GLOB_MAX_ENTRIES, found, n_entries, err);
+}
+
+void note_repositories(const struct prepared *p, const struct strvec *before, size_t n_entries,
+	struct strvec *notes)
 {
 	CLEANUP_STRVEC struct strvec now = {0};
 	struct tree *tree = tree_live(p->identity.user);
 	struct err err;
 	size_t n = 0;
 
-	if (find_repositories(p, tree, &now, &err) < 0)
+	if (search(p, tree, n_entries + MAX_NEW_ENTRIES, &now, &n_entries, &err) < 0)
 		strvec_pushf(notes, "new repositories were not looked for: %s", err.message);
 	for (size_t i = 0; i < now.n; i++)
 		if (!strvec_has(before, now.v[i]) && ++n <= MAX_REPOSITORIES)

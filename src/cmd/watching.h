@@ -13,12 +13,14 @@ void watching_make(struct watch_spec *out, const struct prepared *p);
 void watching_clear(struct watch_spec *watch);
 
 /* Appends the repositories of git, bare ones too, that are in writable places: in those directories in
- * whose .git a rule of the policy's protects something. The tree is p's, or one of a later moment. 0,
- * or -1 when there is too much to look through. */
+ * whose .git a rule of the policy's protects something. *n_entries is how many names were looked at.
+ * 0, or -1 when there is too much to look through. */
 int find_repositories(
-	const struct prepared *p, const struct tree *tree, struct strvec *found, struct err *err);
+	const struct prepared *p, struct strvec *found, size_t *n_entries, struct err *err);
 /* Says in notes which there are now besides those of before: their hooks and configuration are the
- * command's, and the host's git would run what they name. */
-void note_repositories(const struct prepared *p, const struct strvec *before, struct strvec *notes);
+ * command's, and the host's git would run what they name. Where the command has made so many names that
+ * the end of the run would wait for the search, a note says that there was none. */
+void note_repositories(const struct prepared *p, const struct strvec *before, size_t n_entries,
+	struct strvec *notes);
 
 #endif

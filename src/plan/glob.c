@@ -48,7 +48,7 @@ struct walker {
 	size_t n_patterns;
 	unsigned grants; /* the last layer with a pattern that does not deny, and one; 0 = none */
 	struct strvec named; /* places that rules without a pattern speak of */
-	size_t n_entries;
+	size_t max_entries;
 };
 
 /* A directory of the walk, and what it is called. */
@@ -264,8 +264,8 @@ static int err_entries(struct walker *w, const struct states *states, const stru
 	const struct rule *rule = states->v[0].pattern->rule;
 
 	err_set(w->err, ERR_PLAN,
-		"%s: more than %d names would have to be looked at; the walk had reached %s",
-		rule->path, GLOB_MAX_ENTRIES, dir->written);
+		"%s: more than %zu names would have to be looked at; the walk had reached %s",
+		rule->path, w->max_entries, dir->written);
 	err_hint(w->err, "begin the pattern in a deeper directory, or deny large directories as a "
 			 "whole, as in"
 			 " \"./**/node_modules\": they are not looked into");
@@ -326,8 +326,8 @@ static int walk(struct walker *w, const struct states *states, const struct dir 
 		note_unseen(w, dir->written, error);
 		strvec_clear(&listed);
 	}
-	w->n_entries += listed.n;
-	if (w->n_entries > GLOB_MAX_ENTRIES)
+	w->rules->n_entries += listed.n;
+	if (w->rules->n_entries > w->max_entries)
 		return err_entries(w, states, dir);
 	if (error || need != NEED_ALL)
 		spell(states, &spelled);
@@ -873,10 +873,14 @@ static void add_written(struct walker *w, const struct rule *rule)
 }
 
 int rules_make(struct rules *rules, const struct policy *policy, const struct tree *tree,
-	struct strvec *notes, struct err *err)
+	size_t max_entries, struct strvec *notes, struct err *err)
 {
-	struct walker w = {
-		.policy = policy, .tree = tree, .rules = rules, .notes = notes, .err = err};
+	struct walker w = {.policy = policy,
+		.tree = tree,
+		.rules = rules,
+		.notes = notes,
+		.err = err,
+		.max_entries = max_entries};
 	int rc = 0;
 
 	*rules = (struct rules){.own = &policy->own};

@@ -32,7 +32,7 @@
 
 #include <stddef.h>
 
-/* Entries of directories that are looked at; more are an error. */
+/* Entries of directories that are looked at for a plan; more are an error. */
 #define GLOB_MAX_ENTRIES 200000
 /* Names that patterns match; bwrap takes about 3,000 mounts. */
 #define GLOB_MAX_MATCHES 10000
@@ -56,15 +56,16 @@ struct rules {
 	const struct strvec *own; /* the policy's: sbx's own files */
 	struct unseen *unseen;
 	size_t n_unseen, alloc_unseen;
+	size_t n_entries; /* of directories, that were looked at */
 };
 
-/* 0, or -1 with the rule's place in err->at: ERR_PLAN when a limit is reached, ERR_POLICY when a
- * match contradicts a final rule, or would make writable what must not be. Says in notes which
+/* Looks at max_entries entries of directories at most. 0, or -1 with the rule's place in err->at:
+ * ERR_PLAN when a limit is reached, ERR_POLICY when a match contradicts a final rule, or would make writable what must not be. Says in notes which
  * patterns match nothing or not the name that they are spelled like, which directories could not
  * be listed, and of which patterns the command can make further names. To be cleared by the
  * caller in any case. */
 int rules_make(struct rules *rules, const struct policy *policy, const struct tree *tree,
-	struct strvec *notes, struct err *err);
+	size_t max_entries, struct strvec *notes, struct err *err);
 void rules_clear(struct rules *rules);
 
 #endif

@@ -654,7 +654,7 @@ int plan_make(struct plan *plan, const struct policy *policy, const struct tree 
 		return err_hint(err, "change to another one, or say --chdir DIR");
 	}
 	plan->cwd = xstrdup(cwd);
-	if (rules_make(&plan->rules, policy, tree, &plan->notes, err) < 0)
+	if (rules_make(&plan->rules, policy, tree, GLOB_MAX_ENTRIES, &plan->notes, err) < 0)
 		return -1;
 	root = places_make(plan, tree, err);
 	if (!root)

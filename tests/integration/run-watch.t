@@ -333,6 +333,8 @@ sub repositories {
 		"$who->{name}: new repositories are noted");
 	($got, $report) = reported($who, ['-p', 'default', '--write', './', '--', 'git', 'init', '-q', 'newer']);
 	is(scalar(grep { /^the repository/ } @{$report->{notes}}), 0, "$who->{name}: a policy that protects none looks for none");
+	($got, $report) = reported($who, ['-p', 'workspace', '--', 'perl', '-e', 'mkdir "many$_" for 1 .. 20100']);
+	is(scalar(grep { /^new repositories were not looked for: / } @{$report->{notes}}), 1, "$who->{name}: too many new names are not searched, and a note says so");
 }
 
 # Limits and costs

@@ -43,7 +43,7 @@ static char *outcome(const char *filesystem, const struct tree *tree)
 	FILE *out = open_memstream(&text, &size);
 
 	if (!load(&policy, filesystem, &err) ||
-		rules_make(&rules, &policy, tree, &notes, &err) < 0) {
+		rules_make(&rules, &policy, tree, GLOB_MAX_ENTRIES, &notes, &err) < 0) {
 		fprintf(out, "%s (%s)\n", err.message, err.at);
 	} else {
 		for (size_t i = 0; i < rules.n_all; i++)
