@@ -24,12 +24,23 @@ cc_has = $(foreach f,$(1),$(shell $(CC) -Werror $(f) -c -x c /dev/null -o /dev/n
 HARDEN := -fstack-protector-strong -fPIE \
 	$(call cc_has,-fstack-clash-protection -fcf-protection -ftrivial-auto-var-init=zero)
 FORTIFY := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
-LDHARDEN := -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed
+PIE = -pie
+LDHARDEN = $(PIE) -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,--as-needed
 ALL_CPPFLAGS = -D_GNU_SOURCE -DSBX_VERSION='"$(VERSION)"' -Isrc $(CPPFLAGS)
 ALL_CFLAGS = -std=gnu11 $(WARN) $(if $(WERROR),-Werror) $(HARDEN) $(CFLAGS)
 CJSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags libcjson 2>/dev/null)
 LIBS = $(shell $(PKG_CONFIG) --libs libcjson 2>/dev/null || echo -lcjson) \
 	$(shell $(PKG_CONFIG) --libs libcgroup 2>/dev/null || echo -lcgroup)
+
+# The static build: cJSON, of which there is no static library, comes as source; and nothing may load NSS modules.
+CJSON_SRC ?= $(BUILD)/sources/cjson
+BWRAP_SRC ?= $(BUILD)/sources/bubblewrap
+ifdef STATIC
+PIE := -static-pie
+CJSON_CFLAGS = -isystem $(CJSON_SRC)
+LIBS = $(shell $(PKG_CONFIG) --static --libs libcgroup 2>/dev/null || echo -lcgroup)
+STATIC_OBJ := $(BUILD)/obj/cJSON.o $(BUILD)/obj/contrib/static/no_nss.o
+endif
 
 TOOLS := sbx-plan sbx-exec sbx-job
 BINS := $(TOOLS:%=$(BUILD)/%)
@@ -41,7 +52,7 @@ HELPER_SRC := $(sort $(wildcard tests/hostile/*.c tests/integration/*.c))
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
 DOCUMENTS := README.md LICENSE docs/environments.md docs/security.md docs/sbx-report.schema.json
-C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c))
+C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c contrib/static/*.c))
 
 # Unit tests are built apart, with sanitizers; cover counts lines in the same objects that the tools are made of.
 UNIT_OBJ := san
@@ -55,7 +66,7 @@ HELPER_BIN := $(patsubst tests/%.c,$(BUILD)/tests/%,$(HELPER_SRC))
 # One short line for each thing made; V=1 shows the whole command.
 say = @$(if $(V),set -x,echo '  $(1) $@');
 
-.PHONY: all demo check check-all check-env check-env-quick check-unit lint lint-c lint-text bench install uninstall cover \
+.PHONY: all static demo check check-all check-env check-env-quick check-unit lint lint-c lint-text bench install uninstall cover \
 	format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -66,7 +77,7 @@ $(BUILD)/libsbx.a: $(LIB_OBJ)
 	@rm -f $@
 	$(call say,AR)$(AR) rcs $@ $(LIB_OBJ)
 
-$(BINS): $(BUILD)/%: $(BUILD)/obj/src/cmd/%.o $(BUILD)/libsbx.a
+$(BINS): $(BUILD)/%: $(BUILD)/obj/src/cmd/%.o $(BUILD)/libsbx.a $(STATIC_OBJ)
 	$(call say,LD)$(CC) $(ALL_CFLAGS) $(LDHARDEN) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(BUILD)/obj/%.o: %.c
@@ -78,6 +89,25 @@ $(BUILD)/obj/tests/%.o: ALL_CPPFLAGS += -Itests
 $(BUILD)/san/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CPPFLAGS) -Itests $(CJSON_CFLAGS) $(ALL_CFLAGS) $(SAN) -MMD -MP -c -o $@ $<
+
+static: ## build static tools and a static bwrap ("sh contrib/setup static" fetches what they are made of)
+	@for f in $(CJSON_SRC)/cJSON.c $(BWRAP_SRC)/bubblewrap.c; do [ -f $$f ] || { echo "there is no $$f: unpack the source and" \
+		"say CJSON_SRC=DIR, BWRAP_SRC=DIR; or run: sh contrib/setup static" >&2; exit 1; }; done
+	$(MAKE) BUILD=$(BUILD)/static STATIC=1 CJSON_SRC=$(CJSON_SRC) BWRAP_SRC=$(BWRAP_SRC) all $(BUILD)/static/bwrap
+
+ifdef STATIC
+$(BUILD)/obj/cJSON.o: $(CJSON_SRC)/cJSON.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(FORTIFY) $(HARDEN) $(CFLAGS) -c -o $@ $<
+
+# As its own build does it: these four files, and its name and version.
+$(BUILD)/bwrap: $(foreach f,bubblewrap bind-mount network utils,$(BWRAP_SRC)/$(f).c) $(BWRAP_SRC)/meson.build
+	@mkdir -p $(BUILD)/obj/bwrap
+	@sed -n "s/^ *version *: *'\([0-9.]*\)'.*/#define PACKAGE_STRING \"bubblewrap \1\"/p" $(BWRAP_SRC)/meson.build \
+		>$(BUILD)/obj/bwrap/config.h
+	$(call say,LD)$(CC) -D_GNU_SOURCE $(FORTIFY) -I$(BUILD)/obj/bwrap $(HARDEN) $(CFLAGS) $(LDHARDEN) $(LDFLAGS) -o $@ \
+		$(filter %.c,$^) -lcap
+endif
 
 # The built-in policies as C strings.
 $(BUILD)/builtin.c: $(BUILTINS) Makefile
@@ -119,10 +149,10 @@ demo: all ## build a C project in the sandbox, next to things it must not reach
 
 check-all: check lint check-env ## check, lint and check-env
 
-check-env: all $(HELPER_BIN) $(BUILD)/unit/test_cgroup ## run sbx-exec in containers, virtual machines and odd hosts, as root
+check-env: all static $(HELPER_BIN) $(BUILD)/unit/test_cgroup ## run sbx-exec in containers, virtual machines and odd hosts, as root
 	SBX_BUILD=$(abspath $(BUILD)) tests/env/run
 
-check-env-quick: all $(HELPER_BIN) ## only the hosts: what takes seconds
+check-env-quick: all static $(HELPER_BIN) ## only the hosts: what takes seconds
 	SBX_BUILD=$(abspath $(BUILD)) $(PROVE) $(sort $(wildcard tests/env/host-*.t))
 
 # What lint finds is an error. One object or stamp a file, so that only what changed is looked at again, by -j.
