@@ -137,7 +137,8 @@ $(HELPER_BIN): $(BUILD)/tests/%: tests/%.c
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-PROVE = prove --timer
+# Two at once where there are two processors, four at most: tests wait more than they compute.
+PROVE = prove --timer --jobs $(shell n=$$(nproc) && echo $$((n < 4 ? n : 4)))
 check: all $(UNIT_BIN) $(HELPER_BIN) ## run the tests
 	SBX_BUILD=$(abspath $(BUILD)) $(PROVE) $(UNIT_BIN) $(SCRIPTS)
 
