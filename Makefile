@@ -5,6 +5,10 @@ PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 MANDIR ?= $(PREFIX)/share/man
 DOCDIR ?= $(PREFIX)/share/doc/sbx
+# Completions of bash, zsh and fish.
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 BUILD ?= build
 
 ifeq ($(origin CC),default)
@@ -159,7 +163,7 @@ check-env-quick: all static $(HELPER_BIN) ## only the hosts: what takes seconds
 # What lint finds is an error. One object or stamp a file, so that only what changed is looked at again, by -j.
 ANALYZED := $(patsubst src/%.c,$(BUILD)/analyze/%.o,$(filter src/%,$(C_SRC)))
 TIDIED := $(patsubst %.c,$(BUILD)/tidy/%,$(filter src/%,$(C_SRC)))
-SHELLS = $(sort .ci/run contrib/setup contrib/apt-source $(shell grep -lsE '^#!.*[/ ](ba)?sh$$' \
+SHELLS = $(sort .ci/run contrib/setup contrib/apt-source contrib/completions/sbx.bash $(shell grep -lsE '^#!.*[/ ](ba)?sh$$' \
 	$(filter-out %.t %.pl,$(wildcard contrib/* contrib/*/* tests/*/* .ci/*))))
 
 # varFuncNullUB: NULL is a pointer in C wherever Linux is.
@@ -201,12 +205,17 @@ install: all ## install below DESTDIR and PREFIX
 	install -d $(DESTDIR)$(BINDIR) $(addprefix $(DESTDIR)$(MANDIR)/man,$(sort $(patsubst .%,%,$(suffix $(PAGES)))))
 	install -m 755 $(BINS) $(DESTDIR)$(BINDIR)
 	for p in $(PAGES); do install -m 644 $$p $(DESTDIR)$(MANDIR)/man$${p##*.} || exit 1; done
+	install -d $(addprefix $(DESTDIR),$(BASHDIR) $(ZSHDIR) $(FISHDIR))
+	for t in $(TOOLS); do install -m 644 contrib/completions/sbx.bash $(DESTDIR)$(BASHDIR)/$$t && \
+		install -m 644 contrib/completions/sbx.fish $(DESTDIR)$(FISHDIR)/$$t.fish || exit 1; done
+	install -m 644 contrib/completions/_sbx $(DESTDIR)$(ZSHDIR)
 	install -d $(DESTDIR)$(DOCDIR)/policies
 	install -m 644 $(DOCUMENTS) $(DESTDIR)$(DOCDIR)
 	install -m 644 $(BUILTINS) $(DESTDIR)$(DOCDIR)/policies
 
 uninstall: ## remove what install put there
 	rm -f $(TOOLS:%=$(DESTDIR)$(BINDIR)/%)
+	rm -f $(TOOLS:%=$(DESTDIR)$(BASHDIR)/%) $(TOOLS:%=$(DESTDIR)$(FISHDIR)/%.fish) $(DESTDIR)$(ZSHDIR)/_sbx
 	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(MANDIR)/man$${p##*.}/$$p || exit 1; done
 	rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(DOCUMENTS)) $(BUILTINS))
 	-rmdir $(DESTDIR)$(DOCDIR)/policies $(DESTDIR)$(DOCDIR)

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/nearest.h"
+#include "policy/policy.h"
 #include "policy/value.h"
 
 #include <getopt.h>
@@ -30,8 +31,10 @@ typedef int handle_fn(struct parse *p, const struct option_row *row, const char 
 struct option_row {
 	const char *group; /* heading in the help, for the first of its group */
 	const char *name;
-	char letter;     /* 0 = none; a row without name has only the letter */
-	const char *arg; /* what the help calls the argument; NULL = none */
+	char letter; /* 0 = none; a row without name has only the letter */
+	/* What the help calls the argument; NULL = none. Shells' completions go by it
+	 * (contrib/completions): PATH, FILE, ..., and words in small letters stand for themselves. */
+	const char *arg;
 	const char *help;
 	unsigned tools;
 	handle_fn *handle;
@@ -43,7 +46,7 @@ struct option_row {
 
 static handle_fn add_policy, add_to_list, set_value, add_bind, add_tmpfs, add_variable, set_bwrap,
 	set_report, set_output_dir, set_text, set_size, set_count, set_time, add_pass_fd,
-	set_output, add_question, set_switch, set_target, show_help, show_version;
+	set_output, add_question, set_switch, set_target, show_help, show_version, show_completion;
 
 static const struct option_row table[] = {
 	{"Policy", "policy", 'p', "NAME|FILE", "add a policy: a name, or a file (with a slash)",
@@ -60,9 +63,10 @@ static const struct option_row table[] = {
 	{NULL, "tmpfs", 0, "AT[:SIZE]", "put an empty writable directory at AT", RUNS, add_tmpfs,
 		"filesystem", "tmpfs", 0},
 	{NULL, "device", 0, "PATH", "give a device", RUNS, add_to_list, "filesystem", "devices", 0},
-	{NULL, "proc", 0, "MODE", "auto, fresh, bind or none", RUNS, set_value, "filesystem",
-		"proc", 0},
-	{NULL, "net", 0, "MODE", "none or host", RUNS, set_value, NULL, "network", 0},
+	{NULL, "proc", 0, "auto|fresh|bind|none", "which /proc it has", RUNS, set_value,
+		"filesystem", "proc", 0},
+	{NULL, "net", 0, "none|host", "no network, or the host's", RUNS, set_value, NULL, "network",
+		0},
 	{"Command", "env", 0, "NAME=VALUE", "set a variable", RUNS, add_variable, "environment",
 		"set", 0},
 	{NULL, "inherit", 0, "NAME", "pass on a variable (NAME* all that begin so)", RUNS,
@@ -71,9 +75,9 @@ static const struct option_row table[] = {
 		add_to_list, "environment", "secrets", 0},
 	{NULL, "chdir", 0, "DIR", "start in this directory of the sandbox", RUNS, set_value,
 		"process", "cwd", 0},
-	{NULL, "user", 0, "UID[:GID]", "run it as this user, \"owner\" or \"caller\"", RUNS,
-		set_value, "identity", "user", 0},
-	{NULL, "hostname", 0, "NAME", "the host name inside", RUNS, set_value, "identity",
+	{NULL, "user", 0, "UID[:GID]|owner|caller", "the user to run it as", RUNS, set_value,
+		"identity", "user", 0},
+	{NULL, "hostname", 0, "HOST", "the host name inside", RUNS, set_value, "identity",
 		"hostname", 0},
 	{NULL, "timeout", 0, "TIME", "end the command after 120s, 2m, 1h, 500ms", RUNS, set_value,
 		"limits", "wall", 0},
@@ -156,6 +160,8 @@ static const struct option_row table[] = {
 	{"Other", "bwrap", 0, "PATH", "the bwrap to use", RUNS, set_bwrap, NULL, NULL, 0},
 	{NULL, "help", 'h', NULL, "show this", ALL, show_help, NULL, NULL, 0},
 	{NULL, "version", 0, NULL, "show the version", ALL, show_version, NULL, NULL, 0},
+	{NULL, "completion", 0, NULL, "show these options for a shell to complete", ALL,
+		show_completion, NULL, NULL, 0},
 };
 
 #define N_ROWS (sizeof(table) / sizeof(*table))
@@ -576,6 +582,55 @@ static int show_version(struct parse *p, const struct option_row *row, const cha
 	(void)row;
 	(void)arg;
 	printf("%s %s\n", tool_name(p->tool), SBX_VERSION);
+	return 1;
+}
+
+/* The words that an option's argument can be, as far as they are known. */
+static void add_words(const struct option_row *row, struct strvec *words)
+{
+	const char *const *names = row->handle == add_policy ? policy_builtin_names()
+				   : row->key && strcmp(row->key, "require") == 0
+					   ? policy_require_names()
+					   : NULL;
+
+	while (names && *names)
+		strvec_push(words, *names++);
+	for (const char *word = row->arg; *word; word += strspn(word, "|")) {
+		size_t len = strcspn(word, "|");
+
+		if (strspn(word, "abcdefghijklmnopqrstuvwxyz-") == len)
+			strvec_take(words, xstrndup(word, len));
+		word += len;
+	}
+}
+
+/* What contrib/completions read; its form is in sbx-exec(1). */
+static int show_completion(struct parse *p, const struct option_row *row, const char *arg)
+{
+	const char *text = usage_text(p->tool);
+
+	(void)row;
+	(void)arg;
+	printf("%.*s\n", (int)strcspn(text, "\n"), text);
+	for (size_t i = 0; i < N_ROWS; i++) {
+		const struct option_row *r = &table[i];
+		CLEANUP_STRVEC struct strvec words = {0};
+		CLEANUP_FREE char *joined = NULL;
+
+		if (!(r->tools & p->tool))
+			continue;
+		if (r->letter)
+			printf("-%c%s", r->letter, r->name ? " " : "");
+		if (r->name)
+			printf("--%s", r->name);
+		printf("\t%s", r->help);
+		if (r->arg) {
+			add_words(r, &words);
+			joined = strvec_join(&words, " ");
+			printf("\t%s%s%s", r->arg, words.n ? "\t" : "", joined);
+		}
+		putchar('\n');
+	}
 	return 1;
 }
 

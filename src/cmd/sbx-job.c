@@ -712,6 +712,16 @@ static void print_help(void)
 	printf("\n%s command --help lists the options of one. See %s(1).\n", tool, tool);
 }
 
+/* As options_parse answers --completion. */
+static void print_completion(void)
+{
+	puts("command [options]");
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		printf("%s\t%s\n", commands[i].name, commands[i].help);
+	puts("-h --help\tlist the commands\n--version\tshow the version\n"
+	     "--completion\tshow the commands for a shell to complete");
+}
+
 /* The command that a word names; NULL with an error. */
 static const struct command *find_command(const char *word, struct err *err)
 {
@@ -762,6 +772,8 @@ int main(int argc, char **argv)
 	close_range(3, ~0U, 0);
 	if (rc == 0 && argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
 		print_help();
+	else if (rc == 0 && argc > 1 && strcmp(argv[1], "--completion") == 0)
+		print_completion();
 	else if (rc == 0 && argc > 1 && strcmp(argv[1], "--version") == 0)
 		printf("%s %s\n", tool, SBX_VERSION);
 	else if (rc == 0)

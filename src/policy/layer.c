@@ -1275,11 +1275,18 @@ static int read_image(struct reader *r, const json *value, const struct json_pla
 	return read_object(r, value, at, members);
 }
 
-static int read_required(struct reader *r, const json *value, const struct json_place *at)
+const char *const *policy_require_names(void)
 {
 	static const char *const names[] = {"protect", "fresh-proc", "network", "wall", "cpu",
 		"memory", "processes", "output", "file_size", "open_files", "nested_userns", "user",
 		NULL};
+
+	return names;
+}
+
+static int read_required(struct reader *r, const json *value, const struct json_place *at)
+{
+	const char *const *names = policy_require_names();
 	int word = read_word(r, value, at, names);
 
 	if (word < 0)

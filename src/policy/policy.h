@@ -242,6 +242,8 @@ int policy_check_image(const struct policy *policy, char *const *caller_env, con
  * own), and those of enforcement in a report: what they name is then asked for by the policy, and
  * whoever runs it refuses where it cannot be enforced. */
 const char *policy_requires(const struct policy *policy, const char *name);
+/* Those names, NULL-terminated. */
+const char *const *policy_require_names(void);
 /* Whether caller_env has all secrets: 0, or -1 with ERR_POLICY. */
 int policy_check_secrets(const struct policy *policy, char *const *caller_env, struct err *err);
 bool policy_is_secret(const struct policy *policy, const char *name);

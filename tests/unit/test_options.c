@@ -384,11 +384,11 @@ static void test_help(void)
 		"--pass-fd N", "--probe", "--summary", "--progress"};
 	static const char *const both[] = {"-p, --policy NAME|FILE", "--read PATH", "--write PATH",
 		"--deny PATH", "--connect SOCKET", "--bind FROM:AT[:ro|:rw]", "--tmpfs AT[:SIZE]",
-		"--device PATH", "--proc MODE", "--net MODE", "--env NAME=VALUE", "--inherit NAME",
-		"--secret NAME", "--chdir DIR", "--user UID[:GID]", "--hostname NAME",
-		"--timeout TIME", "--cpu TIME", "--memory SIZE", "--processes N",
-		"--output-limit SIZE", "--require NAME", "--strict", "--bwrap PATH", "--json",
-		"--help", "--version", "\nPolicy\n"};
+		"--device PATH", "--proc auto|fresh|bind|none", "--net none|host",
+		"--env NAME=VALUE", "--inherit NAME", "--secret NAME", "--chdir DIR",
+		"--user UID[:GID]|owner|caller", "--hostname HOST", "--timeout TIME", "--cpu TIME",
+		"--memory SIZE", "--processes N", "--output-limit SIZE", "--require NAME",
+		"--strict", "--bwrap PATH", "--json", "--help", "--version", "\nPolicy\n"};
 	int rc_plan, rc_exec, rc;
 	CLEANUP_FREE char *p = help(TOOL_PLAN, "--help", &rc_plan),
 			  *e = help(TOOL_EXEC, "-h x", &rc_exec);
@@ -407,6 +407,28 @@ static void test_help(void)
 	/* strtok changes e: it comes last. */
 	for (char *line = strtok(e, "\n"); line; line = strtok(NULL, "\n"))
 		ok(strlen(line) <= 80, "a line of at most 80: %s", line);
+}
+
+static void test_completion(void)
+{
+	int rc;
+	CLEANUP_FREE char *plan = help(TOOL_PLAN, "--completion", &rc),
+			  *stop = help(TOOL_STOP, "x --completion", &rc);
+
+	ok(rc == 1, "--completion is answered");
+	is_str(stop,
+		"[options] id ... | --all\n--all\tevery job\n--grace\tbetween TERM and KILL "
+		"(1s)\tTIME\n"
+		"-h --help\tshow this\n--version\tshow the version\n"
+		"--completion\tshow these options for a shell to complete\n",
+		"what there is of a command");
+	ok(strstr(plan, "\tNAME|FILE\tagent-container default "), "policies are known");
+	ok(strstr(plan, "\tNAME\tprotect fresh-proc "), "what can be required, too");
+	ok(strstr(plan, "\tauto|fresh|bind|none\tauto fresh bind none\n"),
+		"all words of an argument");
+	ok(strstr(plan, "\tUID[:GID]|owner|caller\towner caller\n"), "words beside others");
+	ok(strstr(plan, "\tFROM:AT[:ro|:rw]\n"), "no words");
+	ok(strstr(plan, "\n-0\tbwrap's options"), "an option that is a letter only");
 }
 
 static char *printed(const struct err *err)
@@ -453,6 +475,7 @@ int main(void)
 	test_jobs();
 	test_rest();
 	test_help();
+	test_completion();
 	test_print_err();
 	return done_testing();
 }
