@@ -102,11 +102,20 @@ for my $who (callers()) {
 	job($who, ['rm', '--ended']);
 
 	# The supervisor is killed.
-	$id = begin($who, '--', 'sh', '-c', "sleep $mark & echo begun; sleep $mark");
+	$id = begin($who, '--memory', '1G', '--', 'sh', '-c', "setsid sleep $mark & echo begun; sleep $mark");
 	becomes(sub { job($who, ['read', $id])->{out} eq "begun\n" });
 	kill 'KILL', supervisor($who, $id);
 	ok(becomes(sub { listed($who)->{$id}{state} eq 'lost' }), "$name: the supervisor is killed: list says lost");
 	is_deeply([left("\0$mark\0")], [], "$name: ... nothing of it is alive");
+	my @groups = leaves(1);
+	note "$name: it leaves cgroups: @groups";
+	for (1 .. 50) { # the kernel takes its time to let go of what was killed
+		my $next = begin($who, '--', 'true');
+		job($who, ['wait', $next]);
+		job($who, ['rm', $next]);
+		@groups = grep { -d } @groups or last;
+	}
+	is_deeply(\@groups, [], "$name: ... the next job removes its cgroups");
 	$got = job($who, ['wait', $id]);
 	like("$got->{code} $got->{err}", qr/^125 .*is lost: its supervisor has gone/, "$name: ... wait says so");
 	like(job($who, ['report', $id])->{err}, qr/is lost/, "$name: ... and report");
