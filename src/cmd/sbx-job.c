@@ -6,17 +6,16 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/nearest.h"
-#include "base/quote.h"
 #include "cmd/background.h"
+#include "cmd/describe.h"
 #include "cmd/identity.h"
 #include "cmd/options.h"
-#include "job/log.h"
+#include "cmd/reading.h"
 #include "job/store.h"
 #include "run/stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -29,11 +28,6 @@
 #include <unistd.h>
 
 static const char tool[] = "sbx-job";
-
-#define LINES 400
-/* read: at most so much at once as JSON, and in memory. */
-#define JSON_BYTES (4U << 20)
-#define TEXT_BYTES (1U << 20)
 
 /* What a supervisor has, beyond the grace, to end the run and write down how it went. */
 #define STOP_MS 10000
@@ -112,112 +106,7 @@ static int await(const struct job *job, int64_t ms, struct job_facts *facts, str
 	return -1;
 }
 
-/* What there is to say */
-
-static const json *report_of(const struct job_facts *facts, const char *key)
-{
-	return facts->report ? json_get(facts->report, key) : NULL;
-}
-
-/* How long it has run; -1 = not known. */
-static int64_t duration_of(const struct job_facts *facts)
-{
-	const json *ms = report_of(facts, "duration_ms");
-
-	if (ms && json_type(ms) == JSON_NUMBER)
-		return (int64_t)json_number(ms);
-	return facts->alive && facts->started_ms >= 0 ? clock_ms(CLOCK_REALTIME) - facts->started_ms
-						      : -1;
-}
-
-static void add_number(json *object, const char *key, int64_t number)
-{
-	if (number >= 0)
-		json_add_number(object, key, (double)number);
-	else
-		json_add_null(object, key);
-}
-
-/* The fields that list and read share. */
-static void add_facts(json *object, const struct job *job, const struct job_facts *facts)
-{
-	const json *code = report_of(facts, "exit_code"), *outcome = report_of(facts, "outcome");
-
-	json_add_string(object, "id", job->id);
-	json_add_string(object, "state", job_state_name(facts->state));
-	if (outcome)
-		json_add_string(object, "outcome", json_string(outcome));
-	else
-		json_add_null(object, "outcome");
-	add_number(object, "exit_code", code ? (int64_t)json_number(code) : -1);
-	add_number(object, "duration_ms", duration_of(facts));
-}
-
-/* The command for people, from a document that anybody may have written. */
-static char *command_text(const struct job_facts *facts)
-{
-	const json *command = facts->meta ? json_get(facts->meta, "command") : NULL;
-	CLEANUP_STRVEC struct strvec words = {0};
-
-	if (!command || json_type(command) != JSON_ARRAY)
-		return xstrdup("");
-	for (const json *word = json_first(command); word; word = json_next(word))
-		if (json_type(word) == JSON_STRING)
-			strvec_take(&words, shell_quote(json_string(word)));
-	return strvec_join(&words, " ");
-}
-
 /* list */
-
-static void add_strings(json *object, const char *key, const json *meta)
-{
-	const json *from = meta ? json_get(meta, key) : NULL;
-	json *array = json_add(object, key, json_new_array());
-
-	for (const json *s = from && json_type(from) == JSON_ARRAY ? json_first(from) : NULL; s;
-		s = json_next(s))
-		if (json_type(s) == JSON_STRING)
-			json_add_string(array, NULL, json_string(s));
-}
-
-static void list_json(json *array, const struct job *job, const struct job_facts *facts)
-{
-	json *object = json_add(array, NULL, json_new_object());
-	const json *cwd = facts->meta ? json_get(facts->meta, "cwd") : NULL;
-
-	add_facts(object, job, facts);
-	add_number(object, "created_ms", facts->meta ? facts->created_ms : -1);
-	add_number(object, "started_ms", facts->meta ? facts->started_ms : -1);
-	add_strings(object, "policies", facts->meta);
-	add_strings(object, "flags", facts->meta);
-	add_strings(object, "command", facts->meta);
-	json_add_string(
-		object, "cwd", cwd && json_type(cwd) == JSON_STRING ? json_string(cwd) : "");
-}
-
-static void list_text(const struct job *job, const struct job_facts *facts)
-{
-	const json *code = report_of(facts, "exit_code"), *outcome = report_of(facts, "outcome");
-	CLEANUP_FREE char *command = command_text(facts);
-	int64_t ms = duration_of(facts);
-
-	printf("%s  %-8s  ", job->id, job_state_name(facts->state));
-	if (code)
-		printf("%3d  ", (int)json_number(code));
-	else
-		printf("  -  ");
-	if (ms >= 0)
-		printf("%8.1fs  ", (double)ms / 1000);
-	else
-		printf("%9s  ", "-");
-	print_escaped(stdout, command);
-	if (outcome && strcmp(json_string(outcome), "completed") != 0) {
-		fputs("  (", stdout);
-		print_escaped(stdout, json_string(outcome));
-		putchar(')');
-	}
-	putchar('\n');
-}
 
 static int run_list(struct call *call, struct err *err)
 {
@@ -235,9 +124,9 @@ static int run_list(struct call *call, struct err *err)
 		if (job_open(&job, call->store, ids.v[i], &one) == 0 &&
 			job_look(&job, &facts, &one) == 0) {
 			if (array)
-				list_json(array, &job, &facts);
+				json_add(array, NULL, describe_as_json(&job, &facts));
 			else
-				list_text(&job, &facts);
+				describe_as_text(&job, &facts);
 		} else if (one.kind == ERR_USAGE) {
 			/* Removed since. */
 		} else if (array) {
@@ -264,203 +153,12 @@ static int run_list(struct call *call, struct err *err)
 
 /* read */
 
-/* What a part is about, and how it goes on. */
-struct window {
-	const struct job *job;
-	struct job_facts facts;
-	struct log_view view;
-	uint64_t total;
-};
-
-static int look(struct window *w, const char *name, struct err *err)
-{
-	log_clear(&w->view);
-	job_facts_clear(&w->facts);
-	if (job_look(w->job, &w->facts, err) < 0)
-		return -1;
-	if (!name)
-		name = w->facts.split ? "stdout" : "log";
-	return log_look(&w->view, w->job->dir, name, err) < 0 ||
-			       log_lines(&w->view, &w->total, err) < 0
-		       ? -1
-		       : 0;
-}
-
-static uint64_t count_lines(const struct log_part *part)
-{
-	uint64_t n = 0;
-
-	for (const char *p = part->text, *end = p + part->len;
-		(p = memchr(p, '\n', (size_t)(end - p))); p++)
-		n++;
-	return n;
-}
-
-/* The line that the last byte given is of. */
-static uint64_t last_line(const struct log_part *part)
-{
-	return part->end.line - (part->len && part->text[part->len - 1] == '\n');
-}
-
-static int read_lines_as_json(struct window *w, uint64_t first, uint64_t lines, struct err *err)
-{
-	CLEANUP_JSON json *object = json_new_object();
-	struct log_part part = {0};
-	struct log_place from;
-	int missing = log_find(&w->view, first, &from, err);
-	bool unfinished;
-	json *gap;
-
-	if (missing < 0 ||
-		log_read(&w->view, &from, missing ? 0 : lines, JSON_BYTES, &part, err) < 0) {
-		free(part.text);
-		return -1;
-	}
-	unfinished = part.len && part.text[part.len - 1] != '\n';
-	add_facts(object, w->job, &w->facts);
-	json_add_bool(object, "running", w->facts.alive && !w->facts.report);
-	json_add_number(object, "first", (double)(part.len ? part.begin.line : first));
-	json_add_number(object, "last", (double)(part.len ? last_line(&part) : first - 1));
-	json_add_number(object, "lines", (double)w->total);
-	json_add_bool(object, "unfinished", unfinished);
-	json_add_bool(object, "truncated",
-		part.len && (last_line(&part) < w->total ||
-				    (unfinished && !part.complete && part.len == JSON_BYTES)));
-	if (part.gap_bytes) {
-		gap = json_add(object, "gap", json_new_object());
-		json_add_number(gap, "at", (double)part.gap_at);
-		json_add_number(gap, "bytes", (double)part.gap_bytes);
-		json_add_number(gap, "first", (double)part.gap_first);
-		json_add_number(gap, "last", (double)part.gap_last);
-	} else {
-		json_add_null(object, "gap");
-	}
-	if (strlen(part.text) == part.len && utf8_valid(part.text))
-		json_add_string(object, "text", part.text);
-	else
-		json_add_base64(object, "base64", part.text, part.len);
-	CLEANUP_FREE char *text = json_print(object, true);
-
-	puts(text);
-	free(part.text);
-	return 0;
-}
-
-/* To a terminal nothing goes that steers it. */
-static void print_bytes(const char *data, size_t len)
-{
-	if (!isatty(STDOUT_FILENO)) {
-		fwrite(data, 1, len, stdout);
-		return;
-	}
-	while (len) {
-		size_t n = 0;
-
-		while (n < len && data[n] && data[n] != '\n' && data[n] != '\t')
-			n++;
-		CLEANUP_FREE char *text = xstrndup(data, n);
-
-		print_escaped(stdout, text);
-		if (n < len)
-			fputs(data[n] == '\n' ? "\n" : data[n] == '\t' ? "\t" : "\\x00", stdout);
-		n += n < len;
-		data += n;
-		len -= n;
-	}
-}
-
-static void print_part(const struct log_part *part)
-{
-	print_bytes(part->text, part->gap_bytes ? part->gap_at : part->len);
-	if (!part->gap_bytes)
-		return;
-	if (part->gap_at && part->text[part->gap_at - 1] != '\n')
-		putchar('\n');
-	printf("[%" PRIu64 " bytes, of lines %" PRIu64 " to %" PRIu64 ", are not kept]\n",
-		part->gap_bytes, part->gap_first, part->gap_last);
-	print_bytes(part->text + part->gap_at, part->len - part->gap_at);
-}
-
-/* Where the job stands, for whoever reads the text. */
-static void print_status(const struct window *w, uint64_t first, uint64_t last)
-{
-	const json *code = report_of(&w->facts, "exit_code");
-
-	if (last >= first)
-		fprintf(stderr, "%s: %s: lines %" PRIu64 " to %" PRIu64 " of %" PRIu64 "; %s", tool,
-			w->job->id, first, last, w->total, job_state_name(w->facts.state));
-	else
-		fprintf(stderr, "%s: %s: no more than %" PRIu64 " lines; %s", tool, w->job->id,
-			w->total, job_state_name(w->facts.state));
-	if (code)
-		fprintf(stderr, ", exit code %d", (int)json_number(code));
-	putc('\n', stderr);
-}
-
-/* Prints from a line on; with follow, until the job has ended. */
-static int read_lines_as_text(struct window *w, uint64_t first, uint64_t lines, const char *name,
-	bool follow, struct err *err)
-{
-	struct log_place at;
-	uint64_t begin = 0, last = 0;
-	int missing = log_find(&w->view, first, &at, err);
-
-	while (missing >= 0) {
-		struct log_part part = {0};
-		bool found = !missing;
-
-		if (found && log_read(&w->view, &at, lines, TEXT_BYTES, &part, err) < 0) {
-			free(part.text);
-			return -1;
-		}
-		if (found) {
-			print_part(&part);
-			begin = begin ? begin : part.begin.line;
-			last = part.len ? last_line(&part) : last;
-			lines -= count_lines(&part);
-			at = part.end;
-			free(part.text);
-		}
-		if (found && !part.complete && lines)
-			continue;
-		if (!follow || !w->facts.alive)
-			break;
-		if (fflush(stdout) != 0)
-			break;
-		pause_ms(100);
-		if (look(w, name, err) < 0)
-			return -1;
-		if (missing)
-			missing = log_find(&w->view, first, &at, err);
-	}
-	if (missing < 0)
-		return -1;
-	fflush(stdout);
-	print_status(w, begin ? begin : first, last);
-	return 0;
-}
-
 static int run_read(struct call *call, struct err *err)
 {
-	const struct options *o = &call->options;
-	const char *name = o->errors ? "stderr" : NULL;
-	uint64_t first = o->from ? o->from : 1;
-	uint64_t lines = o->follow ? UINT64_MAX : o->lines ? o->lines : LINES;
 	struct job job = JOB_INIT;
-	struct window w = {.job = &job};
-	int rc = open_job(call, o->ids.v[0], &job, err);
+	int rc = open_job(call, call->options.ids.v[0], &job, err);
 
-	rc = rc < 0 ? rc : look(&w, name, err);
-	if (rc == 0 && o->errors && !w.facts.split) {
-		err_set(err, ERR_USAGE, "job %s keeps both streams in one log", job.id);
-		rc = err_hint(err, "leave out --stderr; sbx-job start --split keeps them apart");
-	}
-	if (rc == 0 && o->output == OUTPUT_JSON)
-		rc = read_lines_as_json(&w, first, lines, err);
-	else if (rc == 0)
-		rc = read_lines_as_text(&w, first, lines, name, o->follow, err);
-	log_clear(&w.view);
-	job_facts_clear(&w.facts);
+	rc = rc < 0 ? rc : reading_print(&job, &call->options, err);
 	job_close(&job);
 	return rc;
 }
@@ -496,7 +194,7 @@ static int run_wait(struct call *call, struct err *err)
 	} else if (rc == 0 && facts.state == JOB_LOST) {
 		rc = err_lost(&job, err);
 	} else if (rc == 0) {
-		rc = (int)json_number(report_of(&facts, "exit_code"));
+		rc = (int)json_number(describe_report(&facts, "exit_code"));
 	}
 	job_facts_clear(&facts);
 	job_close(&job);
