@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -108,14 +109,44 @@ static int await(const struct job *job, int64_t ms, struct job_facts *facts, str
 
 /* list */
 
+/* When a job was started; of one that is only being made the end of time, of a damaged one 0. */
+static int64_t start_of(const struct call *call, const char *id)
+{
+	struct job job = JOB_INIT;
+	struct job_facts facts = {0};
+	struct err ignored;
+	int64_t ms = 0;
+
+	if (job_open(&job, call->store, id, &ignored) == 0 && job_look(&job, &facts, &ignored) == 0)
+		ms = facts.meta ? facts.created_ms : INT64_MAX;
+	job_facts_clear(&facts);
+	job_close(&job);
+	return ms;
+}
+
+/* The ids of all jobs, by the time of their start. */
+static int list_by_start(const struct call *call, struct strvec *ids, struct err *err)
+{
+	CLEANUP_STRVEC struct strvec all = {0}, sorted = {0};
+
+	if (call->store >= 0 && store_list(call->store, &all, err) < 0)
+		return -1;
+	/* As texts of one length, which sort as the numbers that they begin with. */
+	for (size_t i = 0; i < all.n; i++)
+		strvec_pushf(&sorted, "%020" PRId64 "%s", start_of(call, all.v[i]), all.v[i]);
+	strvec_sort(&sorted);
+	for (size_t i = 0; i < sorted.n; i++)
+		strvec_push(ids, sorted.v[i] + 20);
+	return 0;
+}
+
 static int run_list(struct call *call, struct err *err)
 {
 	CLEANUP_JSON json *array = call->options.output == OUTPUT_JSON ? json_new_array() : NULL;
 	CLEANUP_STRVEC struct strvec ids = {0};
 
-	if (call->store >= 0 && store_list(call->store, &ids, err) < 0)
+	if (list_by_start(call, &ids, err) < 0)
 		return -1;
-	strvec_sort(&ids);
 	for (size_t i = 0; i < ids.n; i++) {
 		struct job job = JOB_INIT;
 		struct job_facts facts = {0};

@@ -51,6 +51,10 @@ for my $who (callers()) {
 	# rm.
 	is(job($who, ['rm', '--ended', '--older', '1d'])->{code}, 0, "$name: rm of older ones");
 	ok(listed($who)->{$id}, "$name: ... leaves the newer");
+	my @started = ($id, map { begin($who, '--', 'true') } 1 .. 5);
+	is(join(' ', job($who, ['list'])->{out} =~ /^([0-9a-f]{8}) /mg), "@started", "$name: list has the last one at the end");
+	is(join(' ', map { $_->{id} } @{decoded($who, 'list', '--json')}), "@started", "$name: ... as JSON, too");
+	job($who, ['wait', $_]) for @started;
 	is(job($who, ['rm', '--ended'])->{code}, 0, "$name: rm of all that have ended");
 	is(join(' ', keys %{listed($who)}), '', "$name: ... removes it");
 
