@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* What the host said of a path: asked once, so that planner, proof and command all see one state of
@@ -35,7 +34,8 @@ struct live {
 	struct tree tree;
 	const struct user *user;
 	void *answers; /* of tsearch(3) */
-	struct tree_mount *mounts;
+	struct mount_table table;
+	struct tree_mount *mounts; /* what it says */
 	size_t n_mounts, alloc_mounts;
 	struct strvec sockets; /* names; not yet known while sockets_error is 1 */
 	int sockets_error;
@@ -312,49 +312,44 @@ static ssize_t live_head(const struct tree *tree, const char *path, void *buf, s
 	return n < 0 ? -errno : n;
 }
 
-/* Undoes the kernel's \ooo for blanks and backslashes, in place. */
-static char *unescape(char *s)
-{
-	char *out = s;
-
-	for (const char *in = s; *in; in++) {
-		if (in[0] == '\\' && in[1] && in[2] && in[3]) {
-			*out++ = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
-			in += 3;
-		} else {
-			*out++ = *in;
-		}
-	}
-	*out = '\0';
-	return s;
-}
-
-/* proc(5): "ID PARENT MAJOR:MINOR ROOT MOUNTPOINT ...". Without a table there are no aliases to
- * know. */
+/* Without a table there are no aliases to know. */
 static void read_mounts(struct live *live)
 {
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	CLEANUP_FREE char *line = NULL;
-	size_t size = 0;
+	CLEANUP_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 
-	while (file && getline(&line, &size, file) > 0) {
-		char *state = NULL, *field[5] = {NULL}, *minor_text;
-		struct tree_mount *m;
+	if (fd < 0 || mount_table_read(&live->table, fd) < 0)
+		return;
+	for (size_t i = 0; i < live->table.n; i++) {
+		const struct mount_line *line = &live->table.v[i];
 
-		for (int i = 0; i < 5; i++)
-			field[i] = strtok_r(i ? NULL : line, " \n", &state);
-		minor_text = field[2] ? strchr(field[2], ':') : NULL;
-		if (!field[4] || !minor_text || *field[3] != '/' || *field[4] != '/')
+		if (*line->root != '/')
 			continue;
 		GROW(live->mounts, live->n_mounts, live->alloc_mounts);
-		m = &live->mounts[live->n_mounts++];
-		m->dev = makedev((unsigned)strtoul(field[2], NULL, 10),
-			(unsigned)strtoul(minor_text + 1, NULL, 10));
-		m->root = path_normalize(unescape(field[3]));
-		m->at = path_normalize(unescape(field[4]));
+		live->mounts[live->n_mounts++] = (struct tree_mount){
+			.dev = line->dev,
+			.root = path_normalize(line->root),
+			.at = path_normalize(line->at),
+		};
 	}
-	if (file)
-		fclose(file);
+}
+
+const struct mount_table *tree_live_table(const struct tree *tree)
+{
+	return &((const struct live *)tree)->table;
+}
+
+bool tree_live_mounts_stay(const struct tree *tree)
+{
+	const struct mount_table *then = tree_live_table(tree);
+	CLEANUP_MOUNT_TABLE struct mount_table now = {0};
+	CLEANUP_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || mount_table_read(&now, fd) < 0 || now.n != then->n)
+		return false;
+	for (size_t i = 0; i < now.n; i++)
+		if (now.v[i].id != then->v[i].id || strcmp(now.v[i].at, then->v[i].at) != 0)
+			return false;
+	return true;
 }
 
 static const struct tree_mount *live_mounts(const struct tree *tree, size_t *n)
@@ -551,6 +546,7 @@ void tree_live_free(struct tree *tree)
 		free(live->mounts[i].root);
 	}
 	free(live->mounts);
+	mount_table_clear(&live->table);
 	strvec_clear(&live->sockets);
 	free(live);
 }

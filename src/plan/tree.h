@@ -10,6 +10,7 @@
 #define SBX_PLAN_TREE_H
 
 #include "base/err.h"
+#include "base/mounts.h"
 #include "base/strvec.h"
 #include "base/user.h"
 
@@ -150,6 +151,10 @@ int tree_live_open(const struct tree *tree, const char *path);
 /* Has the live tree answer for a missing path as if a placeholder (base/placeholder.h) were there;
  * a path that was asked for before keeps its answer. */
 void tree_live_pretend(struct tree *tree, const char *path);
+/* The mount table that the live tree has read when it was made; borrowed. */
+const struct mount_table *tree_live_table(const struct tree *tree);
+/* Whether what is mounted on the host is what was when the tree was made. */
+bool tree_live_mounts_stay(const struct tree *tree);
 void tree_live_free(struct tree *tree);
 
 #endif

@@ -1,6 +1,7 @@
 #include "run/cgplace.h"
 
 #include "base/mem.h"
+#include "base/mounts.h"
 #include "base/open.h"
 #include "base/path.h"
 #include "base/read.h"
@@ -62,23 +63,6 @@ static bool has_word(const char *list, char separator, const char *word)
 	return false;
 }
 
-/* Undoes the escapes of mountinfo in place: a backslash and three octal digits. */
-static void unescape(char *text)
-{
-	char *to = text;
-
-	for (const char *from = text; *from; to++) {
-		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
-			from[2] <= '7' && from[3] >= '0' && from[3] <= '7') {
-			*to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
-			from += 4;
-		} else {
-			*to = *from++;
-		}
-	}
-	*to = '\0';
-}
-
 /* The caller's path in a hierarchy; NULL: none. A line is "ID:CONTROLLERS:PATH", of v2 "0::PATH". */
 static const char *own_path(char *const *groups, const char *controller)
 {
@@ -97,30 +81,19 @@ static const char *own_path(char *const *groups, const char *controller)
 	return NULL;
 }
 
-/* One line of mountinfo: "ID PARENT MAJOR:MINOR ROOT AT OPTIONS TAG... - TYPE SOURCE OPTIONS". */
 static bool find_in_mount(
 	const char *line, const char *controller, const char *own, struct cgplace *place)
 {
 	CLEANUP_FREE char *text = xstrdup(line);
-	char *next = text, *fields[5], *tail[3];
+	struct mount_line m;
 
-	for (size_t i = 0; i < 5; i++)
-		if (!(fields[i] = strsep(&next, " ")))
-			return false;
-	next = next ? strstr(next, " - ") : NULL;
-	next = next ? next + 3 : NULL;
-	for (size_t i = 0; i < 3; i++)
-		if (!(tail[i] = strsep(&next, " ")))
-			return false;
-	if (controller ? strcmp(tail[0], "cgroup") != 0 || !has_word(tail[2], ',', controller)
-		       : strcmp(tail[0], "cgroup2") != 0)
+	if (!mount_line_parse(&m, text) ||
+		(controller ? strcmp(m.type, "cgroup") != 0 ||
+					!mount_has_option(m.super, controller)
+			    : strcmp(m.type, "cgroup2") != 0) ||
+		!path_within(own, m.root))
 		return false;
-	unescape(fields[3]);
-	unescape(fields[4]);
-	if (!path_within(own, fields[3]))
-		return false;
-	*place = (struct cgplace){
-		!controller, xstrdup(fields[4]), xstrdup(path_below(own, fields[3]))};
+	*place = (struct cgplace){!controller, xstrdup(m.at), xstrdup(path_below(own, m.root))};
 	return true;
 }
 

@@ -1,6 +1,7 @@
 #include "run/host.h"
 
 #include "base/mem.h"
+#include "base/mounts.h"
 #include "base/path.h"
 #include "base/read.h"
 #include "run/procs.h"
@@ -126,32 +127,6 @@ static void add_init(struct strvec *facts)
 		strvec_pushf(facts, "init %" PRIu64, stat.start);
 }
 
-struct mount_line {
-	long id, parent;
-	const char *at; /* inside text */
-	bool read_only;
-	char *text;
-};
-
-/* "ID PARENT MAJOR:MINOR ROOT AT OPTIONS ..." of mountinfo; at is NULL when it is not that. text is
- * to be freed. */
-static bool parse_mount(const char *line, struct mount_line *m)
-{
-	const char *fields[6];
-	char *next;
-
-	*m = (struct mount_line){.text = xstrdup(line)};
-	next = m->text;
-	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-		if (!(fields[i] = strsep(&next, " ")))
-			return false;
-	m->id = strtol(fields[0], NULL, 10);
-	m->parent = strtol(fields[1], NULL, 10);
-	m->at = fields[4];
-	m->read_only = strncmp(fields[5], "ro", 2) == 0 && (!fields[5][2] || fields[5][2] == ',');
-	return true;
-}
-
 /* Adds a name to a list of names, or the sign that there are more than it holds. */
 static void add_cover(struct host_names *names, const char *name)
 {
@@ -169,34 +144,36 @@ void host_read_mounts(struct host *host, char *const *lines)
 	/* What the kernel itself has set aside as mount points, which hide nothing. */
 	static const char *const harmless[] = {"/proc/sys/fs/binfmt_misc", "/proc/fs/nfsd"};
 	CLEANUP_STRVEC struct strvec of_proc = {0};
-	long proc = -1; /* the mount at /proc that is seen: the last one */
+	unsigned long proc = 0; /* the mount at /proc that is seen: the last one */
 
 	host->chroot = true;
-	for (char *const *line = lines; *line; line++) {
-		struct mount_line m;
+	for (char *const *text = lines; *text; text++) {
+		CLEANUP_FREE char *copy = xstrdup(*text);
+		struct mount_line line;
 
-		if (parse_mount(*line, &m) && strcmp(m.at, "/") == 0)
+		if (!mount_line_parse(&line, copy))
+			continue;
+		if (strcmp(line.at, "/") == 0)
 			host->chroot = false;
-		else if (m.at && path_within(m.at, "/proc"))
-			strvec_push(&of_proc, *line);
-		if (m.at && strcmp(m.at, "/proc") == 0) {
-			proc = m.id;
-			host->proc_read_only = m.read_only;
+		else if (path_within(line.at, "/proc"))
+			strvec_push(&of_proc, *text);
+		if (strcmp(line.at, "/proc") == 0) {
+			proc = line.id;
+			host->proc_read_only = mount_has_option(line.options, "ro");
 		}
-		free(m.text);
 	}
 	for (size_t i = 0; i < of_proc.n; i++) {
-		struct mount_line m;
-		bool hides = parse_mount(of_proc.v[i], &m) && m.parent == proc &&
-			     strcmp(m.at, "/proc") != 0;
+		CLEANUP_FREE char *copy = xstrdup(of_proc.v[i]);
+		struct mount_line line;
+		bool hides = mount_line_parse(&line, copy) && line.parent == proc &&
+			     strcmp(line.at, "/proc") != 0;
 
 		for (size_t k = 0; hides && k < sizeof(harmless) / sizeof(*harmless); k++)
-			hides = strcmp(m.at, harmless[k]) != 0;
+			hides = strcmp(line.at, harmless[k]) != 0;
 		host->proc_masked = host->proc_masked || hides;
 		if (hides)
-			add_cover(&host->names, m.at);
+			add_cover(&host->names, line.at);
 		strvec_push(&host->facts, of_proc.v[i]);
-		free(m.text);
 	}
 }
 

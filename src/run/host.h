@@ -16,8 +16,8 @@
 
 /* Names that a remedy needs; "" where there is nothing to name. */
 struct host_names {
-	char covers[192];  /* what is mounted over parts of /proc, apart by blanks, as mountinfo has
-			      it; " ..." at the end: and more */
+	char covers[192];  /* what is mounted over parts of /proc, apart by blanks; " ..." at the
+			      end: and more */
 	char profile[128]; /* the AppArmor profile that confines this process */
 };
 

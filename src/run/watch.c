@@ -1,6 +1,7 @@
 #include "run/watch.h"
 
 #include "base/mem.h"
+#include "base/mounts.h"
 #include "base/open.h"
 #include "base/path.h"
 #include "base/quote.h"
@@ -44,7 +45,8 @@ struct base {
 
 struct cover {
 	size_t base;
-	char *line; /* of the table ("ID AT") as it has to stay; NULL: it is not to be found there */
+	bool seen;        /* it is in the table: */
+	unsigned long id; /* so it has to stay, where it is */
 	bool lost;
 };
 
@@ -173,78 +175,34 @@ static struct end walk(const struct watch *w, const struct base *base, const cha
 
 /* The mount table */
 
-/* "ID AT" of a line "ID PARENT MAJOR:MINOR ROOT AT ..." of mountinfo. */
-static void add_line(struct strvec *lines, const char *line)
-{
-	const char *at = line;
-
-	for (int i = 0; at && i < 4; i++)
-		at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL;
-	if (at)
-		strvec_pushf(lines, "%.*s %.*s", (int)strcspn(line, " "), line,
-			(int)strcspn(at, " "), at);
-}
-
 /* The table as it is now; nothing when it cannot be read. */
-static void read_table(const struct watch *w, struct strvec *lines)
+static void read_table(const struct watch *w, struct mount_table *table)
 {
-	size_t size = 0, alloc = 1 << 16;
-	CLEANUP_FREE char *text = xcalloc(alloc, 1);
-	ssize_t n;
-
-	if (w->table < 0 || lseek(w->table, 0, SEEK_SET) < 0)
-		return;
-	while ((n = read(w->table, text + size, alloc - size - 1)) > 0) {
-		size += (size_t)n;
-		if (size + 1 == alloc)
-			text = xreallocarray(text, alloc *= 2, 1);
-	}
-	text[size] = '\0';
-	for (char *next = text, *line; (line = strsep(&next, "\n"));)
-		add_line(lines, line);
+	if (w->table >= 0)
+		mount_table_read(table, w->table);
 }
 
-/* A path as the table spells it. */
-static char *spelled(const char *path)
+/* The mount of a cover, wherever it is now. */
+static const struct mount_line *find_cover(
+	const struct mount_table *table, const struct cover *cover)
 {
-	char *out = xcalloc(strlen(path) * 4 + 1, 1), *p = out;
-
-	for (; *path; path++)
-		if (strchr(" \t\n\\", *path))
-			p += sprintf(p, "\\%03o", (unsigned)*path);
-		else
-			*p++ = *path;
-	return out;
-}
-
-/* The line of the mount that is seen at a path: the last one. */
-static char *find_line(const struct strvec *table, const char *path)
-{
-	CLEANUP_FREE char *at = spelled(path);
-	const char *found = NULL;
-
 	for (size_t i = 0; i < table->n; i++)
-		if (strcmp(strchr(table->v[i], ' ') + 1, at) == 0)
-			found = table->v[i];
-	return found ? xstrdup(found) : NULL;
+		if (table->v[i].id == cover->id)
+			return &table->v[i];
+	return NULL;
 }
 
-static void report_lost(const struct expected_mount *m, const struct cover *cover,
-	const struct strvec *table, struct run_result *result)
+/* line: where the mount is now; NULL: nowhere. */
+static void report_lost(
+	const struct expected_mount *m, const struct mount_line *line, struct run_result *result)
 {
-	size_t id = strcspn(cover->line, " ") + 1;
-	CLEANUP_FREE char *message = NULL;
+	CLEANUP_FREE char *message =
+		line ? xasprintf("%s was renamed on the host: what protects it stands at %s now",
+			       m->name, line->at)
+		     : xasprintf("%s was replaced or removed on the host: nothing protects the "
+				 "name any more",
+			       m->name);
 
-	for (size_t i = 0; i < table->n && !message; i++)
-		if (strncmp(table->v[i], cover->line, id) == 0)
-			message =
-				xasprintf("%s was renamed on the host: what protects it stands at "
-					  "%s now",
-					m->name, table->v[i] + id);
-	if (!message)
-		message = xasprintf("%s was replaced or removed on the host: nothing protects the "
-				    "name any more",
-			m->name);
 	run_violation(
 		result, &(struct violation){"lost", m->name, m->rule, message,
 				"it could be used until this was noticed: do not rename or "
@@ -254,18 +212,21 @@ static void report_lost(const struct expected_mount *m, const struct cover *cove
 /* Looks whether all covers are where they were. */
 static void check_covers(struct watch *w, struct run_result *result)
 {
-	CLEANUP_STRVEC struct strvec table = {0};
+	CLEANUP_MOUNT_TABLE struct mount_table table = {0};
 
 	read_table(w, &table);
-	strvec_sort(&table);
 	for (size_t i = 0; i < w->spec->n_mounts; i++) {
 		const struct expected_mount *m = &w->spec->mounts[i];
 		struct cover *cover = &w->covers[i];
+		const struct mount_line *line;
 
-		if (!cover->line || cover->lost || strvec_has_sorted(&table, cover->line))
+		if (!cover->seen || cover->lost)
+			continue;
+		line = find_cover(&table, cover);
+		if (line && strcmp(line->at, m->dest) == 0)
 			continue;
 		cover->lost = true;
-		report_lost(m, cover, &table, result);
+		report_lost(m, line, result);
 		w->lost |= !m->lost_report;
 	}
 }
@@ -393,7 +354,7 @@ static void look_at_names(struct watch *w, bool last, struct run_result *result)
 
 struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root)
 {
-	CLEANUP_STRVEC struct strvec table = {0};
+	CLEANUP_MOUNT_TABLE struct mount_table table = {0};
 	CLEANUP_FREE char *path = xasprintf("/proc/%d/mountinfo", (int)init);
 	struct watch *w;
 	bool any = spec->n_names > 0;
@@ -416,11 +377,14 @@ struct watch *watch_open(const struct watch_spec *spec, pid_t init, int root)
 
 	for (size_t i = 0; i < spec->n_mounts; i++) {
 		const struct expected_mount *m = &spec->mounts[i];
+		const struct mount_line *line;
 
 		if (!m->over)
 			continue;
 		w->covers[i].base = open_base(w, m->over, root);
-		w->covers[i].line = find_line(&table, m->dest);
+		line = mount_table_at(&table, m->dest);
+		w->covers[i].seen = line && strcmp(line->at, m->dest) == 0;
+		w->covers[i].id = line ? line->id : 0;
 	}
 	for (size_t i = 0; i < spec->n_names; i++) {
 		w->names[i].base = open_base(w, spec->names[i].in, root);
@@ -530,7 +494,7 @@ static void note_unwatched(const struct watch *w, struct strvec *notes)
 			w->unwatched, w->n_unwatched > 1 ? " and others" : "", strerror(w->error),
 			limit ? ": see fs.inotify.max_user_watches and max_user_instances" : "");
 	for (size_t i = 0; i < w->spec->n_mounts; i++)
-		if (w->spec->mounts[i].over && !w->covers[i].line)
+		if (w->spec->mounts[i].over && !w->covers[i].seen)
 			unseen++;
 	if (unseen)
 		strvec_pushf(notes,
@@ -568,8 +532,6 @@ void watch_close(struct watch *w)
 		if (w->bases[i].lock >= 0)
 			close(w->bases[i].lock);
 	}
-	for (size_t i = 0; i < w->spec->n_mounts; i++)
-		free(w->covers[i].line);
 	if (w->inotify >= 0)
 		close(w->inotify);
 	if (w->table >= 0)
