@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "cmd/verifying.h"
 #include "plan/alias.h"
 #include "plan/command.h"
 #include "plan/view.h"
@@ -296,6 +297,7 @@ static void forget_plan(struct exec *e)
 	bwrap_words_clear(&e->words);
 	prepared_plan_clear(&e->prepared);
 	watching_clear(&e->watch);
+	table_clear(&e->table);
 }
 
 /* What the kernel keeps from being exceeded, or a look at it. */
@@ -339,6 +341,9 @@ static void say_what_holds(struct exec *e)
 	struct run_result *result = &e->result;
 
 	run_enforce(result, "filesystem", "policy", true, "mounts");
+	/* Or there is no run. */
+	if (verifying_needed(&e->prepared))
+		run_enforce(result, "verify", "mounts", true, "mount table");
 	run_enforce(result, "network", isolated ? "none" : "host", isolated,
 		isolated ? "network namespace" : NULL);
 	if (policy->user.kind != USER_CALLER) {
@@ -488,16 +493,20 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		return -1;
 	*phase = PHASE_SETUP;
 	watching_make(&e->watch, &e->prepared);
+	if (verifying_needed(&e->prepared))
+		verifying_make(&e->table, &e->prepared, e->bwrap, e->probe.outer);
 	spec = (struct run_spec){
 		.bwrap = e->bwrap,
 		.words = &e->words.words,
 		.command = e->options.command,
 		.watch = &e->watch,
+		.table = e->table.n ? &e->table : NULL,
 		.keep = e->fds,
 		.n_keep = e->n_fds,
 		.uid = e->prepared.identity.uid,
 		.gid = e->prepared.identity.gid,
 		.outer = e->probe.outer,
+		.slave = policy->propagation == PROPAGATION_SLAVE,
 		.direct = policy->stdio == STDIO_DIRECT,
 		.output = {.capture = e->options.capture,
 			.files = e->options.output_dir ? e->output : NULL,
@@ -539,14 +548,15 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 		if (rc == 0)
 			rc = attempt(e, phase, err);
 		if (rc < 0 || e->result.outcome != OUTCOME_SETUP_FAILED || left == 1 ||
-			(sockets_stay(e) && sources_stay(e)))
+			(sockets_stay(e) && sources_stay(e) &&
+				tree_live_mounts_stay(e->prepared.tree)))
 			return rc;
 		forget_plan(e);
 		run_result_clear(&e->result);
 		e->result = (struct run_result)RUN_RESULT_INIT;
 		strvec_push(&e->notes,
-			"made anew: a file or socket of the host went away while the sandbox was "
-			"made (bwrap's message is about that)");
+			"made anew: a file, socket or mount of the host changed while the sandbox "
+			"was made (bwrap's message is about that)");
 	}
 }
 
@@ -604,6 +614,7 @@ void exec_clear(struct exec *e)
 	strvec_clear(&e->notes);
 	bwrap_words_clear(&e->words);
 	watching_clear(&e->watch);
+	table_clear(&e->table);
 	free(e->fds);
 	free(e->bwrap);
 	prepared_clear(&e->prepared);

@@ -14,6 +14,7 @@
 #include "run/limits.h"
 #include "run/probe.h"
 #include "run/report.h"
+#include "run/table.h"
 
 #include <stddef.h>
 
@@ -36,6 +37,7 @@ struct exec {
 	struct strvec notes; /* from before the attempt that the result is of */
 	struct bwrap_words words;
 	struct watch_spec watch;
+	struct table_spec table; /* empty: the mount table need not be looked at */
 	int *fds; /* for bwrap and the command: --pass-fd, then the data of words */
 	size_t n_fds;
 	struct limits limits;

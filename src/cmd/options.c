@@ -44,8 +44,8 @@ struct option_row {
 	int value;
 };
 
-static handle_fn add_policy, add_to_list, set_value, add_bind, add_tmpfs, add_variable, set_bwrap,
-	set_report, set_output_dir, set_text, set_size, set_count, set_time, add_pass_fd,
+static handle_fn add_policy, add_to_list, set_value, set_true, add_bind, add_tmpfs, add_variable,
+	set_bwrap, set_report, set_output_dir, set_text, set_size, set_count, set_time, add_pass_fd,
 	set_output, add_question, set_switch, set_target, show_help, show_version, show_completion;
 
 static const struct option_row table[] = {
@@ -125,6 +125,8 @@ static const struct option_row table[] = {
 		NULL, NULL, offsetof(struct options, progress)},
 	{NULL, "strict", 0, NULL, "sbx-plan's --strict, and 125 after a violation", STARTS,
 		set_switch, NULL, NULL, offsetof(struct options, strict)},
+	{NULL, "verify", 0, NULL, "compare the sandbox's mount table with the plan, always", STARTS,
+		set_true, "filesystem", "verify", 0},
 	{NULL, "probe", 0, NULL, "say what can be done on this host; run nothing", TOOL_EXEC,
 		set_switch, NULL, NULL, offsetof(struct options, probe)},
 	{NULL, "json", 0, NULL, "with --probe: as JSON, on a terminal too", TOOL_EXEC, set_output,
@@ -285,6 +287,16 @@ static int set_value(struct parse *p, const struct option_row *row, const char *
 	json_remove(object, row->key);
 	json_add_string(object, row->key, arg);
 	name_flag(p, row, NULL, arg);
+	return 0;
+}
+
+static int set_true(struct parse *p, const struct option_row *row, const char *arg)
+{
+	json *object = section(p, row);
+
+	(void)arg;
+	json_remove(object, row->key);
+	json_add_bool(object, row->key, true);
 	return 0;
 }
 
@@ -712,7 +724,7 @@ static int handle(struct parse *p, int c, const char *word)
 	row = c == '?' ? NULL : row_of(c, word);
 	if (!row)
 		return unknown_option(p, word);
-	if (row->section || row->key)
+	if (row->arg && (row->section || row->key))
 		if (check_utf8(p, row, optarg) < 0)
 			return -1;
 	return row->handle(p, row, optarg);

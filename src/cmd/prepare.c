@@ -452,6 +452,11 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 		strvec_push(&p->plan.notes,
 			"/proc is bound, not fresh: of processes outside the sandbox the command "
 			"can read the command lines, mountinfo, network tables and cgroups");
+	if (p->policy.propagation == PROPAGATION_SLAVE)
+		strvec_push(&p->plan.notes,
+			"what the host mounts later appears inside, too, as writable as the host "
+			"mounts it (filesystem.propagation): no rule covers it, and no proof "
+			"speaks of it");
 	if (check_cwd(p, only_asking, err) < 0)
 		return -1;
 	if (proof_check(&p->plan, &p->policy, p->tree, err) < 0)

@@ -732,12 +732,30 @@ static int read_dev(struct reader *r, const json *value, const struct json_place
 	return set(r, SET_DEV, at);
 }
 
+static int read_verify(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_bool(r, value, at, &r->layer->policy.verify) < 0)
+		return -1;
+	return set(r, SET_VERIFY, at);
+}
+
+static int read_propagation(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"private", "slave", NULL});
+
+	if (word < 0)
+		return -1;
+	r->layer->policy.propagation = word ? PROPAGATION_SLAVE : PROPAGATION_PRIVATE;
+	return set(r, SET_PROPAGATION, at);
+}
+
 static int read_filesystem(struct reader *r, const json *value, const struct json_place *at)
 {
 	static const struct member members[] = {{"root", read_root}, {"read", read_reads},
 		{"write", read_writes}, {"deny", read_denies}, {"connect", read_connects},
 		{"mounts", read_mounts}, {"tmpfs", read_tmpfses}, {"files", read_files},
-		{"dev", read_dev}, {"devices", read_devices}, {"proc", read_proc}, {NULL, NULL}};
+		{"dev", read_dev}, {"devices", read_devices}, {"proc", read_proc},
+		{"propagation", read_propagation}, {"verify", read_verify}, {NULL, NULL}};
 
 	return read_object(r, value, at, members);
 }
@@ -800,9 +818,10 @@ static int read_off(struct reader *r, const json *value, const struct json_place
 
 static int read_final_word(struct reader *r, const json *value, const struct json_place *at)
 {
-	static const enum setting settings[] = {SET_NETWORK, SET_LIMITS, SET_USER};
-	int word =
-		read_word(r, value, at, (const char *const[]){"network", "limits", "user", NULL});
+	static const enum setting settings[] = {
+		SET_NETWORK, SET_LIMITS, SET_USER, SET_VERIFY, SET_PROPAGATION};
+	int word = read_word(r, value, at,
+		(const char *const[]){"network", "limits", "user", "verify", "propagation", NULL});
 
 	if (word < 0)
 		return -1;

@@ -334,6 +334,11 @@ static bool loosens(struct policy *old, struct policy *new, enum setting setting
 		return old->network == NETWORK_NONE && new->network == NETWORK_HOST;
 	if (setting == SET_USER)
 		return !same_user(&old->user, &new->user);
+	if (setting == SET_VERIFY)
+		return old->verify && !new->verify;
+	if (setting == SET_PROPAGATION)
+		return old->propagation == PROPAGATION_PRIVATE &&
+		       new->propagation == PROPAGATION_SLAVE;
 	if (setting == SET_OUTPUT_THEN)
 		return old->limits.output_kill && !new->limits.output_kill;
 	if (setting == SET_CGROUP_MANAGE)
@@ -346,16 +351,20 @@ static bool loosens(struct policy *old, struct policy *new, enum setting setting
 
 static int check_final_settings(const struct merge *m, struct layer *layer, struct err *err)
 {
+	static const char *const kept[] = {
+		[SET_NETWORK] = "the network is final",
+		[SET_USER] = "the user is final",
+		[SET_VERIFY] = "verifying is final",
+		[SET_PROPAGATION] = "the propagation of mounts is final",
+		[SET_LIMITS] = "limits are final and can only be lowered",
+	};
+
 	for (enum setting s = 0; s < N_SETTINGS; s++) {
 		enum setting group = s < SET_LIMITS ? s : SET_LIMITS;
 
 		if (!m->final[group] || !layer->where[s] || !loosens(m->policy, &layer->policy, s))
 			continue;
-		err_set(err, ERR_POLICY, "%s (%s)",
-			group == SET_NETWORK ? "the network is final"
-			: group == SET_USER  ? "the user is final"
-					     : "limits are final and can only be lowered",
-			m->final[group]);
+		err_set(err, ERR_POLICY, "%s (%s)", kept[group], m->final[group]);
 		err_hint(err, "leave it out, or change the policy that makes it final");
 		return err_at(err, "%s", layer->where[s]);
 	}
@@ -439,6 +448,10 @@ static void merge_settings(struct merge *m, struct layer *layer)
 		p->proc = new->proc;
 	if (layer->where[SET_DEV])
 		p->dev = new->dev;
+	if (layer->where[SET_VERIFY])
+		p->verify = new->verify;
+	if (layer->where[SET_PROPAGATION])
+		p->propagation = new->propagation;
 	if (layer->where[SET_ENV_BASE])
 		p->env_base = new->env_base;
 	take_text(&p->env_file, &new->env_file);

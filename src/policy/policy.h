@@ -107,6 +107,8 @@ char *rule_text(const struct rule *rule);
 enum network { NETWORK_NONE, NETWORK_HOST };
 enum proc_mode { PROC_AUTO, PROC_FRESH, PROC_BIND, PROC_NONE };
 enum dev_mode { DEV_MINIMAL, DEV_NONE };
+/* Whether what the host mounts, or takes away, during a run does so inside. */
+enum propagation { PROPAGATION_PRIVATE, PROPAGATION_SLAVE };
 enum env_base { ENV_MINIMAL, ENV_NONE, ENV_FILE };
 /* How regular files reach the command as 0, 1 and 2. */
 enum stdio_mode { STDIO_PIPE, STDIO_DIRECT };
@@ -170,6 +172,8 @@ struct policy {
 	enum network network;
 	enum proc_mode proc; /* NONE: there is no PROC rule */
 	enum dev_mode dev;   /* NONE: there is no DEV rule */
+	bool verify;         /* the sandbox's mount table is compared with the plan, always */
+	enum propagation propagation;
 	struct policy_user user;
 	char *hostname;      /* NULL = "sbx" */
 	enum env_base env_base;

@@ -2,10 +2,12 @@
 
 #include "base/mem.h"
 #include "base/open.h"
+#include "base/read.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +49,31 @@ int hold_root(pid_t init)
 		return fd;
 	close(fd);
 	return -EAGAIN;
+}
+
+bool hold_is_done(pid_t init)
+{
+	CLEANUP_FREE char *path = xasprintf("/proc/%d/status", (int)init);
+	char text[8192];
+	const char *line = read_text(AT_FDCWD, path, text, sizeof(text)) > 0
+				   ? strstr(text, "\nCapEff:")
+				   : NULL;
+
+	return line && !(strtoull(line + strlen("\nCapEff:"), NULL, 16) >> CAP_SYS_ADMIN & 1);
+}
+
+int hold_compare(pid_t init, const struct table_spec *spec, struct err *err)
+{
+	CLEANUP_FREE char *path = xasprintf("/proc/%d/mountinfo", (int)init);
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_MOUNT_TABLE struct mount_table table = {0};
+	int error = fd < 0 ? -errno : mount_table_read(&table, fd);
+
+	if (!error)
+		return table_compare(spec, &table, err);
+	err_set(err, ERR_SETUP, "the sandbox's mount table cannot be read: %s", strerror(-error));
+	return err_hint(err, "the plan cannot be verified here; this policy can only be used where "
+			     "/proc tells it");
 }
 
 /* What is wrong at a place, or NULL. */

@@ -3,7 +3,8 @@
  * yet.
  *
  * Two things cannot be left to bwrap. Destinations below a writable directory can be swapped for
- * links by another process while bwrap mounts, so what stands at each is compared with the plan.
+ * links by another process while bwrap mounts, so what stands at each is compared with the plan, and,
+ * where it is asked for, all of the sandbox's mount table (run/table.h).
  * And bwrap forks the command before the sandbox's pid 1 has closed what it inherited, a descriptor
  * of the /proc around the sandbox among it, which the command could reach as /proc/1/fd: so the
  * command's process is stopped at the fork (ptrace) until pid 1 has nothing open any more.
@@ -12,6 +13,7 @@
 #define SBX_RUN_HOLD_H
 
 #include "base/err.h"
+#include "run/table.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +38,12 @@ struct expected_mount {
  * its last step; -EAGAIN while it is not that yet, or another -errno. To be closed by the
  * caller. */
 int hold_root(pid_t init);
+/* Whether pid 1 has given up the right to mount: nothing changes any more. It never does where the
+ * command is given CAP_SYS_ADMIN. */
+bool hold_is_done(pid_t init);
+/* Compares the mount table with the plan. 0, or -1 with ERR_SETUP and the difference: as long as
+ * pid 1 is not done it may come from what is not made, or not taken away, yet. */
+int hold_compare(pid_t init, const struct table_spec *table, struct err *err);
 /* Compares what stands there with the plan. 0, or -1 with ERR_SETUP and the difference. */
 int hold_verify(int root, const struct expected_mount *mounts, size_t n, struct err *err);
 

@@ -208,7 +208,9 @@ static int mount_read_only(const char *path)
 /* What bwrap's own mounts will be made of. */
 static void shim_mounts(const struct shim *shim)
 {
-	if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+	unsigned long propagation = shim->spec->slave ? MS_SLAVE : MS_PRIVATE;
+
+	if (mount(NULL, "/", NULL, MS_REC | propagation, NULL) < 0)
 		shim_fail(shim, STEP_MOUNTS);
 	/* The nodes that bwrap binds for --dev are the host's: through a writable mount a root
 	 * caller's command could change their modes. Binds of a read-only mount are read-only,

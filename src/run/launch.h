@@ -7,7 +7,8 @@
  * every right over what is in them (to signal and to trace, say), and the user, to whom they do not
  * belong, has none from outside. As the namespace's init its death, by whatever cause, ends
  * everything below at once, a half-made sandbox included; it dies with its parent. Its mounts are
- * private, so that a file system mounted on the host later does not appear inside; its /proc is one
+ * private, so that a file system mounted on the host later does not appear inside (or slaves, where
+ * that is wanted); its /proc is one
  * of its own pid namespace, in which bwrap looks its child up. It allocates nothing and prints
  * nothing; what fails in it comes back as a step and an errno.
  *
@@ -50,6 +51,7 @@ struct launch_spec {
 	uid_t uid; /* who bwrap is run as: the caller's own ids, or, for root, any */
 	gid_t gid;
 	enum outer outer;        /* the namespaces to make */
+	bool slave;              /* what the host mounts later appears inside, too */
 	const struct leaf *leaf; /* the cgroups that all is to be in; NULL: the caller's */
 	bool hold;               /* the command waits for launch_release */
 };

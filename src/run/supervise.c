@@ -72,6 +72,9 @@
 #include <unistd.h>
 
 #define GRACE_MS 1000
+/* How long making the mounts may take: so long, and so much for each. */
+#define HOLD_MS 30000
+#define HOLD_MOUNT_MS 100
 #define NEVER INT64_MAX
 
 enum exit_state { EXIT_UNKNOWN, EXIT_KNOWN, EXIT_ODD };
@@ -97,8 +100,9 @@ struct run {
 	int cancelled;          /* with CANCELLED: the signal */
 	int keyed;              /* INT or QUIT that was passed on last */
 	int64_t keyed_at;
-	int passed; /* the last signal that was passed on and can end the command */
-	pid_t init; /* the sandbox's pid 1, by its pid here; 0 = not known yet */
+	int passed;         /* the last signal that was passed on and can end the command */
+	pid_t init;         /* the sandbox's pid 1, by its pid here; 0 = not known yet */
+	int64_t hold_until; /* by then all mounts have to be made */
 	int64_t start, wall_at, kill_at, watch_at, progress_at; /* CLOCK_MONOTONIC, ms; NEVER */
 };
 
@@ -261,16 +265,34 @@ static int release(struct run *run, pid_t init, int root, struct err *err)
 	return attached < 0 ? 0 : hold_gate(init, &run->no_command, err);
 }
 
+static int err_unsealed(struct err *err)
+{
+	err_set(err, ERR_SETUP,
+		"the sandbox is not what was planned: /: it is not a read-only file system of its "
+		"own");
+	return err_hint(err, "bwrap did something else than it was told, or takes too long: "
+			     "nothing was run");
+}
+
 /* The hold: looks whether all is mounted, and goes on when it is. */
 static void hold(struct run *run)
 {
 	pid_t init = leader_of(run);
+	/* Asked first: what is then seen does not change any more. */
+	bool last = now_ms() >= run->hold_until || (init > 0 && hold_is_done(init));
 	CLEANUP_CLOSE int root = init > 0 ? hold_root(init) : -EAGAIN;
+	int rc = 0;
 
 	/* Gone, it has failed: the end of bwrap will tell. */
-	if (root == -EAGAIN || root == -ENOENT || root == -ESRCH)
+	if (root == -ENOENT || root == -ESRCH || (root == -EAGAIN && !last))
 		return;
-	if (release(run, init, root, &run->err) < 0)
+	if (root == -EAGAIN)
+		rc = err_unsealed(&run->err);
+	else if (run->spec->table)
+		rc = hold_compare(init, run->spec->table, &run->err);
+	if (rc < 0 && !last)
+		return;
+	if (rc < 0 || release(run, init, root, &run->err) < 0)
 		kill_run(run, OUTCOME_SETUP_FAILED);
 }
 
@@ -308,8 +330,11 @@ static void handle_status(struct run *run, const char *line, size_t len)
 	const json *pid = doc ? json_get(doc, "child-pid") : NULL;
 	const json *code = doc ? json_get(doc, "exit-code") : NULL;
 
-	if (pid && json_type(pid) == JSON_NUMBER)
+	if (pid && json_type(pid) == JSON_NUMBER) {
 		run->child_pid = (long)json_number(pid);
+		run->hold_until =
+			now_ms() + HOLD_MS + HOLD_MOUNT_MS * (int64_t)run->spec->watch->n_mounts;
+	}
 	if (code && json_type(code) == JSON_NUMBER) {
 		double n = json_number(code);
 
@@ -704,6 +729,7 @@ static int start(struct run *run, struct err *err)
 		.uid = spec->uid,
 		.gid = spec->gid,
 		.outer = spec->outer,
+		.slave = spec->slave,
 		.leaf = spec->limits->leaf,
 		.hold = true,
 	};

@@ -23,11 +23,14 @@ struct run_spec {
 	char *const *command;       /* NULL-terminated */
 	const struct watch_spec *watch; /* the mounts that have to stand before the command
 					   starts, and what is watched from there on */
+	const struct table_spec *table; /* what the mount table has to say before the command
+					   starts; NULL: it is not looked at */
 	const int *keep;            /* descriptors for bwrap and the command, at their numbers */
 	size_t n_keep;
 	uid_t uid; /* who bwrap is run as (run/launch.h) */
 	gid_t gid;
 	enum outer outer;      /* the namespaces to make around bwrap (run/probe.h) */
+	bool slave;            /* what the host mounts later appears inside, too */
 	bool direct;           /* regular files as 0, 1 and 2 are handed on as they are */
 	struct output_spec output;
 	uint64_t wall_ms;      /* 0 = no limit */
