@@ -125,7 +125,7 @@ static const struct option_row table[] = {
 		NULL, NULL, offsetof(struct options, progress)},
 	{NULL, "strict", 0, NULL, "sbx-plan's --strict, and 125 after a violation", STARTS,
 		set_switch, NULL, NULL, offsetof(struct options, strict)},
-	{NULL, "verify", 0, NULL, "compare the sandbox's mount table with the plan, always", STARTS,
+	{NULL, "verify", 0, NULL, "compare its mount table with the plan, always", STARTS,
 		set_true, "filesystem", "verify", 0},
 	{NULL, "probe", 0, NULL, "say what can be done on this host; run nothing", TOOL_EXEC,
 		set_switch, NULL, NULL, offsetof(struct options, probe)},

@@ -1,5 +1,6 @@
 #!/usr/bin/perl
-# A file system that the host mounts after the start does not appear inside, though the host's mounts are shared.
+# A file system that the host mounts after the start does not appear inside, though the host's mounts are shared; but
+# where the policy asks for it.
 use strict;
 use warnings;
 use FindBin;
@@ -31,5 +32,36 @@ for my $who (callers()) {
 		isnt(finish($run), 0, "$name @$options: to the end");
 		is(system('umount', $place), 0, "$name @$options: the host takes it away");
 	}
+	# With "slave" it does, under a protected place too, and takes no cover away.
+	put($who, "$who->{home}/slave.json", '{"sbx": 1, "filesystem": {"propagation": "slave", "verify": true}}');
+	put($who, "$place/.hidden/key", 'SECRET');
+	put($who, "$place/sub/below", "the host's\n");
+	my @slave = ('-p', 'default', '-p', "$who->{home}/slave.json", '--deny', "$place/.hidden");
+	my $run = start($who, [@slave, '--read', $who->{home}, '--report', "$who->{home}/r.json", '--', 'sh', '-c',
+		'cat place/sub/below; read x; cat place/sub/below; cat place/.hidden/key 2>/dev/null; read x; cat place/sub/below']);
+	is(line($run), "the host's", "$name slave: the directory shows");
+	is(system('mount', '-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', "$place/sub"), 0, "$name slave: the host mounts in it");
+	put($who, "$place/sub/below", "mounted later\n");
+	syswrite $run->{in}, "go\n";
+	is(line($run), 'mounted later', "$name slave: which appears inside");
+	is(system('umount', "$place/sub"), 0, "$name slave: the host takes it away");
+	syswrite $run->{in}, "go\n";
+	is(line($run), "the host's", "$name slave: and so it does inside");
+	is(finish($run), 0, "$name slave: no cover is taken for lost") or diag($run->{err});
+	my $report = JSON::PP->new->utf8->decode(slurp("$who->{home}/r.json"));
+	is_deeply($report->{violations}, [], "$name slave: nor is there a violation");
+	ok((grep { /what the host mounts later appears inside/ } @{$report->{notes}}), "$name slave: a note says what it means");
+	ok($report->{enforcement}{verify}{enforced}, "$name slave: the table is verified all the same");
+	# Over the place of a cover the cover stays in sight.
+	$run = start($who, [@slave, '--read', $who->{home}, '--', 'sh', '-c', 'echo started; read x; ls place/.hidden 2>&1 | grep -o denied']);
+	is(line($run), 'started', "$name slave: (it runs)");
+	is(system('mount', '-t', 'tmpfs', '-o', 'mode=0755', 'tmpfs', "$place/.hidden"), 0, "$name slave: the host mounts where a cover stands");
+	syswrite $run->{in}, "go\n";
+	is(line($run), 'denied', "$name slave: which stays in sight");
+	is(finish($run), 0, "$name slave: and is not taken for lost");
+	is(system('umount', "$place/.hidden"), 0, "$name slave: the host takes it away");
+	put($who, "$who->{home}/private.json", '{"sbx": 1, "filesystem": {"propagation": "private"}, "final": ["propagation"]}');
+	like(run($who, [$EXEC, '-p', "$who->{home}/private.json", '-p', "$who->{home}/slave.json", '--', 'true'])->{err},
+		qr/the propagation of mounts is final/, "$name: private can be made final");
 }
 done_testing();

@@ -116,6 +116,8 @@ static const struct bad bad[] = {
 	{TOOL_PLAN, "--summary", "--summary", "unknown option", ""},
 	{TOOL_PLAN, "--progress", "--progress", "unknown option", ""},
 	{TOOL_EXEC, "--strict=x", "--strict=x", "takes no argument", ""},
+	{TOOL_EXEC, "--verify=x", "--verify=x", "takes no argument", ""},
+	{TOOL_PLAN, "--verify", "--verify", "unknown option", ""},
 	{TOOL_EXEC, "--probe --strict", "--probe", "no policy", ""},
 	{TOOL_EXEC, "--probe --summary", "--probe", "no command", ""},
 	{TOOL_EXEC, "--progress --probe", "--probe", "no command", ""},
@@ -315,6 +317,12 @@ static void test_rest(void)
 	parse(&o, TOOL_PLAN, "--strict", &err);
 	ok(o.strict, "--strict of sbx-plan");
 	options_clear(&o);
+	for (enum tool tool = TOOL_EXEC; tool <= TOOL_START; tool *= 2) {
+		parse(&o, tool, "--verify --verify", &err);
+		ok(json_bool(json_get(json_get(o.flags, "filesystem"), "verify")),
+			"--verify is a part of the policy");
+		options_clear(&o);
+	}
 
 	parse(&o, TOOL_EXEC, "--probe --json --bwrap /b", &err);
 	ok(o.probe && o.output == OUTPUT_JSON && o.n_command == 0, "--probe as JSON");
@@ -381,7 +389,7 @@ static void test_help(void)
 	static const char *const plan[] = {
 		"sbx-plan [options]", "--print", "-0", "--check", "--target-bwrap VERSION"};
 	static const char *const exec[] = {"sbx-exec [options]", "--report FILE|fd:N",
-		"--pass-fd N", "--probe", "--summary", "--progress"};
+		"--pass-fd N", "--probe", "--summary", "--progress", "--verify"};
 	static const char *const both[] = {"-p, --policy NAME|FILE", "--read PATH", "--write PATH",
 		"--deny PATH", "--connect SOCKET", "--bind FROM:AT[:ro|:rw]", "--tmpfs AT[:SIZE]",
 		"--device PATH", "--proc auto|fresh|bind|none", "--net none|host",

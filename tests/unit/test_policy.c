@@ -93,6 +93,8 @@ static char *dump(const struct policy *p, bool defaults)
 			print_rule(out, &p->rules[i]);
 	if (p->network == NETWORK_HOST)
 		fputs("network host\n", out);
+	fputs(p->verify ? "verify\n" : "", out);
+	fputs(p->propagation == PROPAGATION_SLAVE ? "slave\n" : "", out);
 	if (p->user.kind == USER_OWNER)
 		fputs("user owner\n", out);
 	if (p->user.kind == USER_NUMBER && p->user.has_gid)
@@ -321,6 +323,9 @@ static const struct good good[] = {
 	{"output that says no more", LIMITS("\"output\": {\"bytes\": \"2K\"}"), "output 2048\n"},
 	{"cgroups managed", "\"cgroup\": {\"manage\": true}", "cgroup manage\n"},
 	{"cgroups left alone", "\"cgroup\": {\"manage\": false}", ""},
+	{"a mount table that is verified", FS("\"verify\": true"), "verify\n"},
+	{"one that need not be", FS("\"verify\": false, \"propagation\": \"private\""), ""},
+	{"mounts that follow the host's", FS("\"propagation\": \"slave\""), "slave\n"},
 	{"all that can be required",
 		"\"require\": [\"protect\", \"fresh-proc\", \"network\", \"wall\", \"cpu\", "
 		"\"memory\", \"processes\", \"output\", \"file_size\", \"open_files\", "
@@ -339,7 +344,10 @@ static const struct good good[] = {
 		FS("\"deny\": [{\"path\": \"/a\", \"lost\": \"report\"}], \"read\": [{\"path\": "
 		   "\"/b\", \"lost\": \"report\"}, {\"path\": \"/c\", \"lost\": \"end\"}]"),
 		"path deny path=/a report\npath read path=/b report\npath read path=/c\n"},
-	{"finals of nothing", "\"final\": [\"network\", \"limits\", \"limits\", \"user\"]", ""},
+	{"finals of nothing",
+		"\"final\": [\"network\", \"limits\", \"limits\", \"user\", \"verify\", "
+		"\"propagation\"]",
+		""},
 	{"a final user", "\"final\": [\"user\"], " USER("1"), "user 1\n"},
 	{"a rule said twice",
 		FS("\"read\": [\"/a\", \"/a/\", {\"path\": \"/a\", \"why\": \"again\"}]"),
@@ -566,6 +574,14 @@ static const struct bad bad[] = {
 		"must be a string", ""},
 	{"devices", FS("\"devices\": [1]"), "p: /filesystem/devices/0", "must be a string", ""},
 	{"proc", FS("\"proc\": false"), "p: /filesystem/proc", "must be a string", ""},
+	{"verify", FS("\"verify\": \"always\""), "p: /filesystem/verify", "must be", ""},
+	{"verify in another section", "\"process\": {\"verify\": true}", "p: /process/verify",
+		"unknown key", ""},
+	{"propagation", FS("\"propagation\": true"), "p: /filesystem/propagation",
+		"must be a string", ""},
+	{"a propagation that is none", FS("\"propagation\": \"shared\""),
+		"p: /filesystem/propagation", "must be \"private\" or \"slave\", not \"shared\"",
+		""},
 	{"dev", FS("\"dev\": 1"), "p: /filesystem/dev", "must be a string", ""},
 	{"network", "\"network\": {}", "p: /network", "must be a string", ""},
 	{"identity", "\"identity\": \"x\"", "p: /identity", "must be an object", ""},
@@ -637,7 +653,7 @@ static const struct bad bad[] = {
 	{"an unknown stdio", "\"process\": {\"stdio\": \"tty\"}", "p: /process/stdio",
 		"\"pipe\" or \"direct\"", ""},
 	{"an unknown final", "\"final\": [\"network\", \"x\"]", "p: /final/1",
-		"\"network\", \"limits\" or \"user\"", ""},
+		"\"network\", \"limits\", \"user\", \"verify\" or \"propagation\"", ""},
 	{"a user by name", USER("app"), "p: /identity/user", "in numbers, not \"app\"",
 		"names are not looked up"},
 	{"a group by name", USER("1:app"), "p: /identity/user", "in numbers", ""},
@@ -1130,6 +1146,9 @@ static void write_policies(void)
 	write_policy("user.json", USER("7:8"));
 	write_policy("final-user.json", "\"final\": [\"user\"], " USER("7:8"));
 	write_policy("final-caller.json", "\"final\": [\"user\"]");
+	write_policy("final-mounts.json",
+		"\"final\": [\"verify\", \"propagation\"], " FS("\"verify\": true"));
+	write_policy("free-mounts.json", FS("\"verify\": true, \"propagation\": \"slave\""));
 	write_policy("open.json", "\"final\": [\"network\", \"limits\"]");
 	write_policy("limits.json",
 		LIMITS("\"cpu\": 10, \"memory\": \"64M\", \"processes\": 50, \"output\": "
@@ -1199,6 +1218,16 @@ static const struct good layered[] = {
 		"\"extends\": [\"@policy/left.json\", \"@policy/right.json\"], \"off\": [\"n\"]",
 		"root read path=/\npath read path=/a\nmount read at=/m path=/x\npath read path=/d\n"
 		"path read path=/e\nnetwork host\n" BASE_SETTINGS},
+	{"verifying that is not final is taken back, and mounts are private again",
+		"\"extends\": [\"@policy/free-mounts.json\"], " FS(
+			"\"verify\": false, \"propagation\": \"private\""),
+		""},
+	{"nobody who says nothing changes it", "\"extends\": [\"@policy/free-mounts.json\"]",
+		"verify\nslave\n"},
+	{"what final ones allow",
+		"\"extends\": [\"@policy/final-mounts.json\"], " FS(
+			"\"verify\": true, \"propagation\": \"private\""),
+		"verify\n"},
 	{"a final rule and what it allows",
 		"\"extends\": [\"@policy/final.json\"], \"limits\": {\"wall\": 30}, "
 		"\"network\": \"none\", " FS("\"write\": [\"/state/s/1\"], \"deny\": [\"/r/x\", "
@@ -1359,6 +1388,13 @@ static const struct bad against[] = {
 	{"another group of a final user",
 		"\"extends\": [\"@policy/final-user.json\"], " USER("7:9"), "p: /identity/user",
 		"the user is final", ""},
+	{"final verifying taken back",
+		"\"extends\": [\"@policy/final-mounts.json\"], " FS("\"verify\": false"),
+		"p: /filesystem/verify", "verifying is final (@D/final-mounts.json: /final/0)", ""},
+	{"mounts that follow the host's after final private ones",
+		"\"extends\": [\"@policy/final-mounts.json\"], " FS("\"propagation\": \"slave\""),
+		"p: /filesystem/propagation",
+		"the propagation of mounts is final (@D/final-mounts.json: /final/1)", ""},
 	{"a final user without its group", "\"extends\": [\"@policy/final-user.json\"], " USER("7"),
 		"p: /identity/user", "the user is final", ""},
 	{"the caller after a final user",
