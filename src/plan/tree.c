@@ -23,6 +23,8 @@ struct answer {
 	char *path;
 	int error;
 	struct tree_stat st;
+	char *link; /* the text of a link, or NULL: */
+	int link_error;
 	enum { UNASKED, USABLE, NOT_USABLE } use;
 	bool listed;
 	int list_error;
@@ -88,7 +90,21 @@ static enum tree_kind kind_of(mode_t mode)
 #define AS_USER(tree)                                                                              \
 	CLEANUP_USER const struct user *as = user_enter(((const struct live *)(tree))->user)
 
-static int look_at(const struct tree *tree, const char *path, struct tree_stat *out)
+/* The text of an open link. 0 or -errno. */
+static int read_link(int fd, char **link)
+{
+	char buf[PATH_MAX];
+	ssize_t n = readlinkat(fd, "", buf, sizeof(buf));
+
+	if (n < 0)
+		return errno == ENOENT ? -EINVAL : -errno;
+	if (n == sizeof(buf))
+		return -ENAMETOOLONG;
+	*link = xstrndup(buf, (size_t)n);
+	return 0;
+}
+
+static int look_at(const struct tree *tree, const char *path, struct answer *out)
 {
 	AS_USER(tree);
 	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_PATH);
@@ -98,7 +114,8 @@ static int look_at(const struct tree *tree, const char *path, struct tree_stat *
 		return fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	*out = (struct tree_stat){
+	out->link_error = S_ISLNK(st.st_mode) ? read_link(fd, &out->link) : -EINVAL;
+	out->st = (struct tree_stat){
 		.kind = kind_of(st.st_mode),
 		.mode = st.st_mode & 07777,
 		.uid = st.st_uid,
@@ -142,7 +159,7 @@ static struct answer *answer_of(const struct tree *tree, const char *path)
 
 	if (!answer) {
 		answer = add_answer(live, path);
-		answer->error = look_at(tree, path, &answer->st);
+		answer->error = look_at(tree, path, answer);
 	}
 	return answer;
 }
@@ -159,13 +176,17 @@ static int live_lstat(const struct tree *tree, const char *path, struct tree_sta
 void tree_live_pretend(struct tree *tree, const char *path)
 {
 	struct live *live = (struct live *)tree;
+	struct answer *answer;
 
-	if (!find_answer(live, path))
-		add_answer(live, path)->st = (struct tree_stat){.kind = TREE_FILE,
-			.mode = PLACEHOLDER_MODE,
-			.uid = user_uid(live->user),
-			.gid = user_gid(live->user),
-			.nlink = 1};
+	if (find_answer(live, path))
+		return;
+	answer = add_answer(live, path);
+	answer->link_error = -EINVAL;
+	answer->st = (struct tree_stat){.kind = TREE_FILE,
+		.mode = PLACEHOLDER_MODE,
+		.uid = user_uid(live->user),
+		.gid = user_gid(live->user),
+		.nlink = 1};
 }
 
 static int live_access(const struct tree *tree, const char *path, int mode)
@@ -180,19 +201,11 @@ static int live_access(const struct tree *tree, const char *path, int mode)
 
 static int live_readlink(const struct tree *tree, const char *path, char **target)
 {
-	AS_USER(tree);
-	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_PATH);
-	char buf[PATH_MAX];
-	ssize_t n;
+	const struct answer *answer = answer_of(tree, path);
 
-	if (fd < 0)
-		return fd;
-	n = readlinkat(fd, "", buf, sizeof(buf));
-	if (n < 0)
-		return errno == ENOENT ? -EINVAL : -errno;
-	if (n == sizeof(buf))
-		return -ENAMETOOLONG;
-	*target = xstrndup(buf, (size_t)n);
+	if (answer->error || answer->link_error)
+		return answer->error ? answer->error : answer->link_error;
+	*target = xstrdup(answer->link);
 	return 0;
 }
 
@@ -529,6 +542,7 @@ int tree_live_open(const struct tree *tree, const char *path)
 static void free_answer(void *answer)
 {
 	free(((struct answer *)answer)->path);
+	free(((struct answer *)answer)->link);
 	strvec_clear(&((struct answer *)answer)->names);
 	strvec_clear(&((struct answer *)answer)->directories);
 	free(answer);
