@@ -36,11 +36,18 @@ bool verifying_needed(const struct prepared *p)
 	return needed;
 }
 
+/* What stands at the same place so far, a node of bwrap's /dev under a device, is covered by it. */
 static void add(struct make *m, char *at, const struct table_mount *as)
 {
-	struct table_mount *mount = table_add(m->out, as);
+	for (size_t i = 0; as->needed && i < m->out->n; i++) {
+		struct table_mount *other = &m->out->v[i];
 
-	mount->at = at;
+		if (other->needed && strcmp(other->at, at) == 0) {
+			other->needed = false;
+			other->covered = true;
+		}
+	}
+	table_add(m->out, as)->at = at;
 }
 
 /* What the host's table says of a host path: *root is to be freed, NULL when it says nothing. */

@@ -64,4 +64,32 @@ for my $who (callers()) {
 	like(run($who, [$EXEC, '-p', "$who->{home}/private.json", '-p', "$who->{home}/slave.json", '--', 'true'])->{err},
 		qr/the propagation of mounts is final/, "$name: private can be made final");
 }
+
+# Mount tables that are hard to foretell: a masked /proc, mounts upon mounts, names with blanks, what cannot be bound, what
+# the user cannot reach. What is planned there is what the kernel has.
+my $odd = "$top/odd";
+mkdir $odd or die;
+for my $command (['mount -t tmpfs -o mode=755 first ODD', 'mkdir ODD/in', 'mount -t tmpfs first ODD/in',
+		'mount -t tmpfs -o mode=755 second ODD', 'mkdir "ODD/a b" ODD/closed ODD/write', 'mount -t tmpfs blanks "ODD/a b"',
+		'mkdir ODD/closed/in', 'mount -t tmpfs closed ODD/closed/in', 'chmod 700 ODD/closed',
+		'mount -t tmpfs -o mode=777 write ODD/write', 'mkdir ODD/write/d', 'mount -t tmpfs d ODD/write/d',
+		'mkdir ODD/not', 'mount -t tmpfs not ODD/not', 'mount --make-private ODD/not', 'mount --make-unbindable ODD/not',
+		'mkdir "ODD/new
+line"', 'mount --bind ODD/write "ODD/new
+line"', 'mount --bind /proc/sys /proc/sys', 'mount -o remount,bind,ro /proc/sys', 'mount -t tmpfs -o ro mask /proc/irq',
+		'mount --bind /dev/null /proc/keys']) {
+	for (map { s/ODD/$odd/gr } @$command) {
+		is(system($_), 0, "(the host: $_)");
+	}
+}
+for my $who (callers()) {
+	for my $options (['-p', 'default'], ['-p', 'workspace'], ['-p', 'strict'], ['-p', 'query-script'], ['-p', 'agent-container'],
+		['--proc', 'bind'], ['--bind', "$odd:/opt:ro"], ['--bind', "$odd/new\nline:/opt"], ['--write', "$odd/write", '--deny', "$odd/write/d"],
+		['--deny', "$odd/a b"], ['--read', $odd, '--deny', "$odd/write"], ['--device', '/dev/zero'], ['--read', '/sys', '--deny', '/sys/kernel']) {
+		my ($got, $report) = reported($who, ['--verify', @$options, ("@$options" =~ /strict|query/ ? () : ('--chdir', "$who->{home}/project")), '--', 'true']);
+		is($got->{code}, 0, "$who->{name}: @$options: agrees with the plan") or diag($got->{err});
+		ok($report->{enforcement}{verify}{enforced}, "$who->{name}: @$options: and was compared");
+	}
+}
+system 'umount', '-Rl', $odd for 1 .. 2;
 done_testing();
