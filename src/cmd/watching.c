@@ -66,7 +66,8 @@ static void find_over(const struct plan *plan, const struct op *op, struct expec
 	m->over = over->dest;
 	m->name = path_join(over->source, path_below(op->dest, over->dest));
 	m->rule = origin_text(&op->why->origin);
-	/* Programs end, and take their sockets away. */
+	/* Programs end, take their sockets away, and make them anew. */
+	m->passing = op->why->socket;
 	m->lost_report = op->why->socket || op->why->lost_report;
 }
 

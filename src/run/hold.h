@@ -32,6 +32,7 @@ struct expected_mount {
 	char *name;       /* with over: the host's name under it, owned */
 	char *rule;       /* with over: whose it is, "FILE: POINTER", owned */
 	bool lost_report; /* that it is lost is reported, and the run goes on */
+	bool passing; /* what it covers comes and goes: lost only when the name is there again */
 };
 
 /* The final root directory of the sandbox's pid 1 (its host pid), which bwrap makes read-only as

@@ -47,6 +47,7 @@ struct cover {
 	size_t base;
 	bool seen;        /* it is in the table: */
 	unsigned long id; /* so it has to stay, where it is */
+	bool gone;        /* and what it covered is, too, which takes nothing away */
 	bool lost;
 };
 
@@ -119,6 +120,7 @@ struct end {
 	size_t rest; /* the bytes that follow it */
 	int error; /* 0: the entry is there; else why it is not: ENOENT, ENOTDIR, or cannot be seen */
 	bool link;   /* it is a symbolic link */
+	bool going;  /* it has been removed, and its name takes a moment longer */
 	int watched; /* 0, or why not every directory down to it is watched */
 };
 
@@ -159,6 +161,7 @@ static struct end walk(const struct watch *w, const struct base *base, const cha
 		end.rest = strlen(below + len);
 		end.error = fstatat(end.dir, end.entry, &st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
 		end.link = !end.error && S_ISLNK(st.st_mode);
+		end.going = !end.error && st.st_nlink == 0;
 		if (end.error || end.link || !below[len])
 			return end;
 		dir = openat(end.dir, end.entry, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -209,6 +212,17 @@ static void report_lost(
 				"replace it while a command runs (editors do when they save)"});
 }
 
+/* Whether nothing is there any more under the name that a cover stood on. */
+static bool is_gone(const struct watch *w, size_t i)
+{
+	const struct expected_mount *m = &w->spec->mounts[i];
+	CLEANUP_USER const struct user *as = user_enter(w->spec->user);
+	CLEANUP_END struct end end =
+		walk(w, &w->bases[w->covers[i].base], path_below(m->dest, m->over));
+
+	return end.error == ENOENT || end.error == ENOTDIR || end.going;
+}
+
 /* Looks whether all covers are where they were. */
 static void check_covers(struct watch *w, struct run_result *result)
 {
@@ -224,6 +238,9 @@ static void check_covers(struct watch *w, struct run_result *result)
 			continue;
 		line = find_cover(&table, cover);
 		if (line && strcmp(line->at, m->dest) == 0)
+			continue;
+		cover->gone |= m->passing && !line;
+		if (cover->gone && is_gone(w, i))
 			continue;
 		cover->lost = true;
 		report_lost(m, line, result);

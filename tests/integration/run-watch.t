@@ -126,8 +126,16 @@ sub sockets {
 	my $socket = IO::Socket::UNIX->new(Local => "$dir/socket", Listen => 1) or die;
 	chown $who->{uid}, $who->{gid}, "$dir/socket" if !$>;
 	my ($run, $report) = while_running($who, [policy($who, '"read": []')], sub { unlink "$dir/socket" }, 'echo up; read x; exit 7');
+	is("$run->{code} $report->{outcome} " . violations($report), '7 completed ', "$who->{name}: a socket that goes away takes nothing with it");
+	$socket = IO::Socket::UNIX->new(Local => "$dir/socket", Listen => 1) or die;
+	chown $who->{uid}, $who->{gid}, "$dir/socket" if !$>;
+	($run, $report) = while_running($who, [policy($who, '"read": []')], sub {
+		unlink "$dir/socket";
+		sleep 0.3;
+		$socket = IO::Socket::UNIX->new(Local => "$dir/socket", Listen => 1) or die;
+	}, 'echo up; read x; exit 7');
 	is("$run->{code} $report->{outcome} " . violations($report), '7 completed lost socket',
-		"$who->{name}: a socket that goes away is reported, and the run goes on");
+		"$who->{name}: one that is made anew is reported, and the run goes on");
 }
 
 # Names
