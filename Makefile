@@ -34,7 +34,11 @@ ALL_CPPFLAGS = -D_GNU_SOURCE -DSBX_VERSION='"$(VERSION)"' -Isrc $(CPPFLAGS)
 ALL_CFLAGS = -std=gnu11 $(WARN) $(if $(WERROR),-Werror) $(HARDEN) $(CFLAGS)
 CJSON_CFLAGS = $(shell $(PKG_CONFIG) --cflags libcjson 2>/dev/null)
 LIBS = $(shell $(PKG_CONFIG) --libs libcjson 2>/dev/null || echo -lcjson) \
-	$(shell $(PKG_CONFIG) --libs libcgroup 2>/dev/null || echo -lcgroup)
+	$(shell $(PKG_CONFIG) --libs libcgroup 2>/dev/null || echo -lcgroup) $(SECCOMP_LIBS)
+SECCOMP_LIBS = $(shell $(PKG_CONFIG) --libs libseccomp 2>/dev/null || echo -lseccomp)
+# Programs that run while sbx is built, by the building machine's compiler and libraries.
+BUILD_CC ?= $(CC)
+BUILD_LIBS ?= $(SECCOMP_LIBS)
 
 # The static build: cJSON, of which there is no static library, comes as source; and nothing may load NSS modules.
 CJSON_SRC ?= $(BUILD)/sources/cjson
@@ -56,12 +60,12 @@ HELPER_SRC := $(sort $(wildcard tests/hostile/*.c tests/integration/*.c))
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
 DOCUMENTS := README.md LICENSE docs/guide.md docs/environments.md docs/security.md docs/sbx-report.schema.json
-C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c contrib/static/*.c))
+C_SRC := $(sort $(wildcard src/*.c src/*/*.c tests/*/*.c contrib/static/*.c))
 
 # Unit tests are built apart, with sanitizers; cover counts lines in the same objects that the tools are made of.
 UNIT_OBJ := san
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(BUILD)/$(1)/builtin.o
+objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(BUILD)/$(1)/builtin.o $(BUILD)/$(1)/seccomp-builtin.o
 LIB_OBJ := $(call objs,obj,$(LIB_SRC))
 SAN_OBJ := $(call objs,$(UNIT_OBJ),$(LIB_SRC) $(TEST_LIB_SRC))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
@@ -129,6 +133,23 @@ $(BUILD)/obj/builtin.o: $(BUILD)/builtin.c
 $(BUILD)/san/builtin.o: $(BUILD)/builtin.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SAN) -Wno-overlength-strings -MMD -MP -c -o $@ $<
+
+# The built-in filters of system calls, as C for every architecture.
+BUILTIN_MAKER_SRC := src/seccomp-builtin.c src/run/seccomp.c src/base/mem.c src/base/err.c src/base/nearest.c src/base/strvec.c
+$(BUILD)/seccomp-builtin: $(BUILTIN_MAKER_SRC) $(wildcard src/base/*.h) src/run/seccomp.h
+	@mkdir -p $(@D)
+	$(call say,MAKE)$(BUILD_CC) $(ALL_CPPFLAGS) -std=gnu11 -o $@ $(BUILTIN_MAKER_SRC) $(BUILD_LIBS)
+
+$(BUILD)/seccomp-builtin.c: $(BUILD)/seccomp-builtin
+	@$< >$@
+
+$(BUILD)/obj/seccomp-builtin.o: $(BUILD)/seccomp-builtin.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/san/seccomp-builtin.o: $(BUILD)/seccomp-builtin.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SAN) -MMD -MP -c -o $@ $<
 
 $(UNIT_BIN): $(BUILD)/unit/%: $(BUILD)/$(UNIT_OBJ)/tests/unit/%.o $(SAN_OBJ)
 	@mkdir -p $(@D)

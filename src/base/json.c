@@ -487,7 +487,7 @@ json *json_add_string(json *parent, const char *key, const char *s)
 	return json_add(parent, key, cJSON_CreateString(valid));
 }
 
-static char *base64(const char *data, size_t len)
+char *json_base64(const char *data, size_t len)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -507,7 +507,7 @@ static char *base64(const char *data, size_t len)
 
 json *json_add_base64(json *parent, const char *key, const void *data, size_t len)
 {
-	CLEANUP_FREE char *text = base64(data, len);
+	CLEANUP_FREE char *text = json_base64(data, len);
 
 	return json_add_string(parent, key, text);
 }

@@ -61,6 +61,7 @@ json *json_new_array(void);
 json *json_add(json *parent, const char *key, json *child);
 json *json_add_string(json *parent, const char *key, const char *s);
 /* Any bytes, as base64 (RFC 4648, padded). */
+char *json_base64(const char *data, size_t len); /* free with free() */
 json *json_add_base64(json *parent, const char *key, const void *data, size_t len);
 json *json_add_number(json *parent, const char *key, double number);
 json *json_add_bool(json *parent, const char *key, bool b);

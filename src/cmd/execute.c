@@ -11,6 +11,7 @@
 #include "run/supervise.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ int exec_find_bwrap(struct exec *e, struct err *err)
 
 static int probe_host(struct exec *e, struct err *err)
 {
-	struct probe_needs needs = prepare_needs(&e->prepared.policy);
+	struct probe_needs needs = prepare_needs(&e->prepared);
 
 	if (exec_find_bwrap(e, err) < 0)
 		return -1;
@@ -196,11 +197,13 @@ static int make_plan(struct exec *e, struct err *err)
 		.uid = p->identity.shown_uid,
 		.gid = p->identity.shown_gid,
 		.env = &p->env};
+	bool nests = prepare_nests(p, e->probe.disable_userns);
 
+	prepare_bwrap_filter(p, &bwrap);
 	if (prepare_plan(p, prepare_proc(e->probe.proc), false, err) < 0 ||
-		prepare_required(p, !e->probe.disable_userns, err) < 0)
+		prepare_required(p, nests, err) < 0)
 		return -1;
-	if (e->options.strict && prepare_strict(p, e->tool, !e->probe.disable_userns, err) < 0)
+	if (e->options.strict && prepare_strict(p, e->tool, nests, err) < 0)
 		return -1;
 	if (check_places(e, err) < 0 || check_nodes(&p->plan, err) < 0)
 		return -1;
@@ -210,13 +213,15 @@ static int make_plan(struct exec *e, struct err *err)
 
 static int file_in_memory(const struct bwrap_source *file)
 {
-	int fd = memfd_create("sbx-file", MFD_CLOEXEC);
+	int fd = memfd_create("sbx-file", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	int error;
 
 	if (fd < 0)
 		return -errno;
 	error = write_all(fd, file->data, file->len);
-	if (error == 0 && lseek(fd, 0, SEEK_SET) == 0)
+	if (error == 0 && lseek(fd, 0, SEEK_SET) == 0 &&
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) ==
+			0)
 		return fd;
 	close(fd);
 	return error ? error : -EIO;
@@ -338,6 +343,7 @@ static void say_what_holds(struct exec *e)
 {
 	const struct policy *policy = &e->prepared.policy;
 	bool isolated = policy->network == NETWORK_NONE;
+	const struct filtering *filter = &e->prepared.filter;
 	struct run_result *result = &e->result;
 
 	run_enforce(result, "filesystem", "policy", true, "mounts");
@@ -353,10 +359,17 @@ static void say_what_holds(struct exec *e)
 		run_enforce(result, "user", user, !id->label, id->label ? NULL : "user id");
 	}
 	if (!policy->nested_userns)
-		run_enforce(result, "nested_userns", "none", e->probe.disable_userns,
-			e->probe.disable_userns ? "user namespace limit" : NULL);
-	/* There is no filter yet. */
-	run_enforce(result, "seccomp", "default", false, NULL);
+		run_enforce(result, "nested_userns", "none",
+			!prepare_nests(&e->prepared, e->probe.disable_userns),
+			e->probe.disable_userns           ? "user namespace limit"
+			: filtering_closes_userns(filter) ? "seccomp filter"
+							  : NULL);
+	run_enforce(result, "seccomp", filter_profile_name(filter->spec.profile), filter->on,
+		filter->on ? "seccomp filter" : NULL);
+	if (!filter->on && filter_needed(&filter->spec))
+		strvec_push(&result->notes,
+			"system calls are not filtered: this kernel, or a filter around sbx-exec, "
+			"takes no filter (prctl PR_SET_SECCOMP)");
 	if (policy->limits.wall_ms) {
 		CLEANUP_FREE char *wall = xasprintf("%" PRIu64 "ms", policy->limits.wall_ms);
 
@@ -467,7 +480,8 @@ static struct run_limits limits_of(const struct exec *e)
 			},
 		.manage = policy->cgroup_manage,
 		.reaches_cgroups = e->prepared.identity.uid == 0 &&
-				   (!e->probe.disable_userns || policy->capabilities.n),
+				   (prepare_nests(&e->prepared, e->probe.disable_userns) ||
+					   policy->capabilities.n),
 	};
 }
 
@@ -539,6 +553,9 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 
 	*phase = PHASE_POLICY;
 	if (check_command_line(e, err) < 0 || prepare_policy(&e->prepared, &e->options, err) < 0)
+		return -1;
+	*phase = PHASE_SETUP;
+	if (filtering_make(&e->prepared.filter, err) < 0)
 		return -1;
 	*phase = PHASE_PROBE;
 	rc = probe_host(e, err);

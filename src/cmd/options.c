@@ -89,6 +89,8 @@ static const struct option_row table[] = {
 		"limits", "processes", 0},
 	{NULL, "output-limit", 0, "SIZE", "how much it can write to stdout and stderr each", RUNS,
 		set_value, "limits", "output", 0},
+	{NULL, "seccomp", 0, "PROFILE", "which system calls: default, strict or none", RUNS,
+		set_value, NULL, "seccomp", 0},
 	{NULL, "require", 0, "NAME", "do not run if this cannot be enforced: memory", RUNS,
 		add_to_list, NULL, "require", 0},
 	{NULL, "pass-fd", 0, "N", "keep this descriptor open for the command", TOOL_EXEC,
@@ -109,6 +111,8 @@ static const struct option_row table[] = {
 		ANSWER_RULES},
 	{NULL, "sockets", 0, NULL, "which sockets and FIFOs are left to talk to", TOOL_PLAN,
 		add_question, NULL, NULL, ANSWER_SOCKETS},
+	{NULL, "print-seccomp", 0, NULL, "the filter of system calls in words (-0: its bytes)",
+		TOOL_PLAN, add_question, NULL, NULL, ANSWER_SECCOMP},
 	{NULL, "strict", 0, NULL, "refuse rules without effect or not enforced", TOOL_PLAN,
 		set_switch, NULL, NULL, offsetof(struct options, strict)},
 	{NULL, "target-bwrap", 0, "VERSION", "use only options that this bwrap has", TOOL_PLAN,
@@ -443,7 +447,8 @@ static int add_question(struct parse *p, const struct option_row *row, const cha
 
 	if (o->answer != ANSWER_PLAN && o->answer != answer)
 		return usage(p, at,
-			"only one of --explain, --map, --rules and --sockets can be asked for",
+			"only one of --explain, --map, --rules, --sockets and --print-seccomp can "
+			"be asked for",
 			"run sbx-plan once for each");
 	if (arg && !*arg)
 		return usage(p, at, "the argument is empty", "give a path of the sandbox");
@@ -757,7 +762,8 @@ static int check_combination(struct parse *p, bool has_command)
 {
 	const struct options *o = p->options;
 
-	if (o->answer != ANSWER_PLAN && (o->output == OUTPUT_NUL || o->output == OUTPUT_CHECK))
+	if (o->answer != ANSWER_PLAN && (o->output == OUTPUT_NUL || o->output == OUTPUT_CHECK) &&
+		!(o->answer == ANSWER_SECCOMP && o->output == OUTPUT_NUL))
 		return usage(p, o->output == OUTPUT_NUL ? "-0" : "--check",
 			"an answer is text or, with --json, JSON",
 			"leave it out: an answer proves the plan too");

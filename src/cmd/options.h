@@ -43,6 +43,7 @@ enum plan_answer {
 	ANSWER_MAP,     /* --map: where each of questions is on the host, or shows */
 	ANSWER_RULES,   /* --rules */
 	ANSWER_SOCKETS, /* --sockets */
+	ANSWER_SECCOMP, /* --print-seccomp; it alone knows OUTPUT_NUL: the filter's bytes */
 };
 
 struct options {

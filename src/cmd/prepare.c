@@ -103,19 +103,36 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 		return -1;
 	if (policy_check_secrets(&p->policy, environ, err) < 0)
 		return -1;
+	if (filtering_init(&p->filter, &p->policy, err) < 0)
+		return -1;
 	return identity_find(&p->identity, &p->policy, p->policy.cwd ? p->policy.cwd : p->cwd, err);
 }
 
-struct probe_needs prepare_needs(const struct policy *policy)
+struct probe_needs prepare_needs(const struct prepared *p)
 {
+	const struct policy *policy = &p->policy;
+
 	return (struct probe_needs){
 		.fresh = policy->proc == PROC_AUTO || policy->proc == PROC_FRESH,
 		.bind = policy->proc == PROC_AUTO || policy->proc == PROC_BIND,
 		.disable_userns = !policy->nested_userns,
+		.filtered = filtering_closes_userns(&p->filter),
 		.capabilities = policy->capabilities.n > 0,
 		.network = policy->network == NETWORK_NONE,
 		.hostname = policy->hostname,
 	};
+}
+
+bool prepare_nests(const struct prepared *p, bool disabled)
+{
+	return !disabled && !filtering_closes_userns(&p->filter);
+}
+
+void prepare_bwrap_filter(const struct prepared *p, struct bwrap_options *bwrap)
+{
+	bwrap->filter.data = p->filter.program.data;
+	bwrap->filter.len = p->filter.program.len;
+	bwrap->filter.closes_userns = filtering_closes_userns(&p->filter);
 }
 
 enum proc_mode prepare_proc(enum probe_proc proc)
@@ -491,6 +508,7 @@ void prepared_clear(struct prepared *p)
 	strvec_clear(&p->own);
 	strvec_clear(&p->hidden);
 	identity_clear(&p->identity);
+	filtering_clear(&p->filter);
 	free(p->groups);
 	policy_clear(&p->policy);
 	free(p->home);

@@ -6,8 +6,10 @@
 
 #include "base/err.h"
 #include "base/strvec.h"
+#include "cmd/filtering.h"
 #include "cmd/identity.h"
 #include "cmd/options.h"
+#include "plan/bwrap.h"
 #include "plan/explain.h"
 #include "plan/plan.h"
 #include "plan/tree.h"
@@ -21,6 +23,7 @@
 struct prepared {
 	struct policy policy;
 	struct identity identity;
+	struct filtering filter;
 	struct plan plan;
 	struct tree *tree; /* the live host, as the plan saw it */
 	struct strvec
@@ -38,8 +41,10 @@ struct prepared {
 /* Loads and merges the policies and the command line's layer for the calling user, and finds out who
  * the command is to run as. */
 int prepare_policy(struct prepared *p, const struct options *options, struct err *err);
-/* What the policy needs of host and bwrap. */
-struct probe_needs prepare_needs(const struct policy *policy);
+/* What a run needs of host and bwrap. */
+struct probe_needs prepare_needs(const struct prepared *p);
+/* Whether the command can make user namespaces; disabled: --disable-userns keeps it from that. */
+bool prepare_nests(const struct prepared *p, bool disabled);
 /* Makes the plan with the given /proc mode (FRESH, BIND or NONE) and proves it. Missing names that
  * the policy wants enforced are held before, or, without starts, taken to be. A working
  * directory that the view does not have is an error, or, when only questions are asked about the
@@ -47,6 +52,8 @@ struct probe_needs prepare_needs(const struct policy *policy);
  * in none of the host's places that the policy makes writable; of a single one a note speaks. Notes
  * of the environment are in plan.notes too. */
 int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, struct err *err);
+/* Gives bwrap the filter that has been made, if there is one. */
+void prepare_bwrap_filter(const struct prepared *p, struct bwrap_options *bwrap);
 /* The mode in which a plan shows /proc as a run will. */
 enum proc_mode prepare_proc(enum probe_proc proc);
 /* Answers about the proven plan, for the command's user; to be ended with explainer_clear before p.

@@ -15,8 +15,11 @@ static const char tool[] = "sbx-exec";
 static int print_probe(struct exec *e)
 {
 	/* What a run under the policy "default" needs. */
-	static const struct probe_needs needs = {
-		.fresh = true, .bind = true, .disable_userns = true, .network = true};
+	const struct probe_needs needs = {.fresh = true,
+		.bind = true,
+		.disable_userns = true,
+		.filtered = filter_works(),
+		.network = true};
 	/* Any that a run could have. */
 	static const struct run_limits limits = {.values = {[LIMIT_CPU] = 1000,
 							 [LIMIT_MEMORY] = 1U << 30,

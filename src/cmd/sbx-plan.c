@@ -31,8 +31,16 @@ static void say_notes(const struct plan *plan, size_t from)
 	}
 }
 
-static void print_nul(const struct bwrap_words *words)
+/* Of data there is at most the filter: print_plan refuses the rest. */
+static void print_nul(struct bwrap_words *words)
 {
+	for (size_t i = 0; i < words->n_sources; i++)
+		if (words->sources[i].data) {
+			char **word = &words->words.v[words->sources[i].word];
+
+			free(*word);
+			*word = xasprintf("%d", BWRAP_DATA_FD);
+		}
 	for (size_t i = 0; i < words->words.n; i++)
 		fwrite(words->words.v[i], 1, strlen(words->words.v[i]) + 1, stdout);
 }
@@ -192,7 +200,7 @@ static int print_plan(struct prepared *p, const struct options *options,
 			print_nul(&words);
 			break;
 		case OUTPUT_JSON:
-			rc = prepare_explainer(p, &e, !bwrap->disable_userns, err);
+			rc = prepare_explainer(p, &e, prepare_nests(p, bwrap->disable_userns), err);
 			if (rc == 0)
 				print_json(p, &words, &e);
 			explainer_clear(&e);
@@ -452,6 +460,31 @@ static void answer_sockets(const struct explainer *e, json *answers)
 	survey_clear(&survey);
 }
 
+static int answer_seccomp(
+	const struct prepared *p, const struct options *options, json *answers, struct err *err)
+{
+	const struct filtering *f = &p->filter;
+	CLEANUP_STRVEC struct strvec lines = {0};
+
+	if (options->output == OUTPUT_NUL) {
+		if (!f->program.data) {
+			err_set(err, ERR_PLAN, "there is no filter of system calls here");
+			return err_hint(err, "%s",
+				filter_needed(&f->spec) ? "this kernel takes none"
+							: "\"seccomp\" is \"none\" (--seccomp)");
+		}
+		fwrite(f->program.data, 1, f->program.len, stdout);
+		return 0;
+	}
+	filter_describe(&f->spec, filter_native(), &lines);
+	for (size_t i = 0; i < lines.n; i++)
+		if (answers)
+			json_add_string(answers, NULL, lines.v[i]);
+		else
+			puts(lines.v[i]);
+	return 0;
+}
+
 /* What was asked for instead of the plan. */
 static int answer(
 	struct prepared *p, const struct options *options, bool nested_userns, struct err *err)
@@ -470,6 +503,8 @@ static int answer(
 		answer_rules(&e, answers);
 	if (options->answer == ANSWER_SOCKETS)
 		answer_sockets(&e, answers);
+	if (options->answer == ANSWER_SECCOMP)
+		rc = answer_seccomp(p, options, answers, err);
 	if (rc == 0 && answers)
 		print_document(answers);
 	explainer_clear(&e);
@@ -495,7 +530,7 @@ static enum proc_mode recall(const struct options *options, const struct prepare
 	struct bwrap_options *bwrap, struct strvec *notes)
 {
 	const struct policy *policy = &p->policy;
-	struct probe_needs needs = prepare_needs(policy);
+	struct probe_needs needs = prepare_needs(p);
 	CLEANUP_FREE char *path = NULL;
 	struct probe_choice choice;
 	struct probe probe;
@@ -529,10 +564,13 @@ int main(int argc, char **argv)
 	struct bwrap_options bwrap = {.hostname = true, .new_session = true, .env = &p.env};
 	CLEANUP_STRVEC struct strvec notes = {0};
 	struct err err = {0};
+	bool nests;
 	int rc = options_parse(&options, TOOL_PLAN, argc, argv, &err);
 
 	if (rc == 0)
 		rc = prepare_policy(&p, &options, &err);
+	if (rc == 0)
+		rc = filtering_make(&p.filter, &err);
 	if (rc == 0)
 		rc = prepare_plan(&p, recall(&options, &p, &bwrap, &notes),
 			options.answer != ANSWER_PLAN, &err);
@@ -541,14 +579,16 @@ int main(int argc, char **argv)
 	bwrap.label = p.identity.label;
 	bwrap.uid = p.identity.shown_uid;
 	bwrap.gid = p.identity.shown_gid;
+	prepare_bwrap_filter(&p, &bwrap);
 	if (rc == 0 && options.target)
 		rc = fit(&p.plan, &bwrap, &p.policy, &options, &err);
+	nests = prepare_nests(&p, bwrap.disable_userns);
 	if (rc == 0)
-		rc = prepare_required(&p, !bwrap.disable_userns, &err);
+		rc = prepare_required(&p, nests, &err);
 	if (rc == 0 && options.strict)
-		rc = prepare_strict(&p, tool, !bwrap.disable_userns, &err);
+		rc = prepare_strict(&p, tool, nests, &err);
 	if (rc == 0 && options.answer != ANSWER_PLAN)
-		rc = answer(&p, &options, !bwrap.disable_userns, &err);
+		rc = answer(&p, &options, nests, &err);
 	if (rc == 0 && options.answer == ANSWER_PLAN)
 		rc = print_plan(&p, &options, &bwrap, &err);
 	if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout)))

@@ -1,5 +1,6 @@
 #include "plan/bwrap.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/quote.h"
@@ -21,11 +22,12 @@ struct option {
 };
 
 /* Facts from upstream's release notes (github.com/containers/bubblewrap/releases: 0.5.0, 0.7.0,
- * 0.8.0), and from the options that bubblewrap.c of 0.4.1, 0.8.0 and 0.12.0 takes. The descriptors
+ * 0.8.0; the 0.6.x that flatpak took up for --add-seccomp-fd), and from the options that bubblewrap.c of 0.4.1, 0.8.0 and 0.12.0 takes. The descriptors
  * came with 0.10.0 (Debian's changelog of 0.8.0-2+deb12u1, which has them too). Up to 0.13.1 none
  * was taken out. {{0}}: in 0.4.1, if not long before. When is of no account: for want of
  * --clearenv no plan can be carried out before 0.5.0. */
 static const struct option options_known[] = {
+	{"--add-seccomp-fd", 1, {{0, 6, 0}}},
 	{"--args", 1, {{0}}},
 	{"--bind", 2, {{0}}},
 	{"--bind-fd", 2, {{0, 10, 0}}},
@@ -50,6 +52,7 @@ static const struct option options_known[] = {
 	{"--ro-bind", 2, {{0}}},
 	{"--ro-bind-data", 2, {{0}}},
 	{"--ro-bind-fd", 2, {{0, 10, 0}}},
+	{"--seccomp", 1, {{0}}},
 	{"--setenv", 2, {{0}}},
 	{"--size", 1, {{0, 7, 0}}},
 	{"--symlink", 2, {{0}}},
@@ -160,8 +163,10 @@ static void spell_op(struct bwrap_words *out, const struct op *op, bool fds)
 }
 
 static void spell_isolation(
-	struct strvec *w, const struct policy *policy, const struct bwrap_options *options)
+	struct bwrap_words *out, const struct policy *policy, const struct bwrap_options *options)
 {
+	struct strvec *w = &out->words;
+
 	/* An empty environment of bwrap's own is the caller's part; --clearenv is for pasted
 	 * lines. Without a user namespace a bound /proc would give away the environment, memory
 	 * and files of other processes, so there is no plan without. */
@@ -185,6 +190,16 @@ static void spell_isolation(
 		strvec_push(w, "--disable-userns");
 	if (options->new_session)
 		strvec_push(w, "--new-session");
+	if (options->filter.data) {
+		const char *option =
+			options->filter.by_old_option ? "--seccomp" : "--add-seccomp-fd";
+
+		strvec_pushl(w, option, "", NULL);
+		add_source(out, (struct bwrap_source){.word = w->n - 1,
+					.data = options->filter.data,
+					.len = options->filter.len,
+					.fd = true});
+	}
 }
 
 /* Where the command starts, and with which variables. */
@@ -222,7 +237,7 @@ int bwrap_spell(struct bwrap_words *out, const struct plan *plan, const struct p
 	const struct bwrap_options *options, size_t n_command, struct err *err)
 {
 	*out = (struct bwrap_words){0};
-	spell_isolation(&out->words, policy, options);
+	spell_isolation(out, policy, options);
 	for (size_t i = 0; i < plan->n; i++)
 		spell_op(out, &plan->ops[i], options->bind_fd);
 	spell_start(&out->words, plan->cwd, options->env);
@@ -339,17 +354,19 @@ int bwrap_fit(struct plan *plan, struct bwrap_options *options, const struct pol
 {
 	CLEANUP_FREE char *no_userns = lack_of(target, "--disable-userns");
 	CLEANUP_FREE char *no_size = lack_of(target, "--size");
-	CLEANUP_STRVEC struct strvec rest = {0};
+	CLEANUP_FREE char *no_add = lack_of(target, "--add-seccomp-fd");
+	struct bwrap_words rest = {0};
 	struct lack lack = {.target = target};
 
 	if (no_userns && policy->capabilities.n)
 		return err_capabilities(no_userns, err);
 	if (no_userns && options->disable_userns) {
 		options->disable_userns = false;
-		strvec_pushf(&plan->notes,
-			"nested user namespaces are not disabled: %s; in one, covers below "
-			"something writable can be taken off",
-			no_userns);
+		strvec_pushf(&plan->notes, "nested user namespaces are not disabled: %s; %s",
+			no_userns,
+			options->filter.closes_userns
+				? "the system call filter alone keeps them off"
+				: "in one, covers below something writable can be taken off");
 	}
 	for (size_t i = 0; i < plan->n; i++) {
 		struct op *op = &plan->ops[i];
@@ -363,9 +380,11 @@ int bwrap_fit(struct plan *plan, struct bwrap_options *options, const struct pol
 		find_lack(&lack, &words.words, op);
 		bwrap_words_clear(&words);
 	}
+	options->filter.by_old_option = no_add != NULL;
 	spell_isolation(&rest, policy, options);
-	spell_start(&rest, plan->cwd, options->env);
-	find_lack(&lack, &rest, NULL);
+	spell_start(&rest.words, plan->cwd, options->env);
+	find_lack(&lack, &rest.words, NULL);
+	bwrap_words_clear(&rest);
 	return lack.option ? err_lack(&lack, err) : 0;
 }
 
@@ -400,13 +419,25 @@ char *bwrap_op_text(const struct op *op)
 /* A here-document holds whole lines only; other data comes from a process substitution. */
 static bool is_lines(const struct bwrap_source *file)
 {
-	return file->len && file->data[file->len - 1] == '\n';
+	return file->len && file->data[file->len - 1] == '\n' &&
+	       !memchr(file->data, '\0', file->len);
+}
+
+/* Whether an option's first operand is a descriptor with data. */
+static bool takes_data(const char *option)
+{
+	return strcmp(option, "--ro-bind-data") == 0 || strcmp(option, "--add-seccomp-fd") == 0 ||
+	       strcmp(option, "--seccomp") == 0;
 }
 
 static void print_redirection(FILE *out, const struct bwrap_source *file, size_t fd)
 {
 	if (is_lines(file)) {
 		fprintf(out, "%zu<<'SBX_%zu'", fd, fd);
+	} else if (memchr(file->data, '\0', file->len)) {
+		CLEANUP_FREE char *text = json_base64(file->data, file->len);
+
+		fprintf(out, "%zu< <(base64 -d <<<%s)", fd, text);
 	} else {
 		fprintf(out, "%zu< <(printf %%s ", fd);
 		print_word(out, file->data);
@@ -419,7 +450,7 @@ void bwrap_print(FILE *out, const struct bwrap_words *words, const struct policy
 	char *const *command)
 {
 	char *const *w = words->words.v;
-	size_t n_files = 0, fd = 10;
+	size_t n_files = 0, fd = BWRAP_DATA_FD;
 
 	for (size_t i = 0; i < words->words.n;) {
 		size_t n = find_option(w[i])->operands;
@@ -428,8 +459,8 @@ void bwrap_print(FILE *out, const struct bwrap_words *words, const struct policy
 		fputs(w[i], out);
 		for (size_t k = i + 1; k <= i + n; k++) {
 			putc(' ', out);
-			if (strcmp(w[i], "--ro-bind-data") == 0 && k == i + 1)
-				fprintf(out, "%zu", 10 + n_files++);
+			if (k == i + 1 && takes_data(w[i]))
+				fprintf(out, "%zu", BWRAP_DATA_FD + n_files++);
 			else if (secret && k == i + 2)
 				fprintf(out, "\"${%s?}\"", w[i + 1]);
 			else
@@ -449,7 +480,7 @@ void bwrap_print(FILE *out, const struct bwrap_words *words, const struct policy
 		print_word(out, *command);
 	}
 	putc('\n', out);
-	fd = 10;
+	fd = BWRAP_DATA_FD;
 	for (size_t i = 0; i < words->n_sources; i++) {
 		const struct bwrap_source *file = &words->sources[i];
 

@@ -14,6 +14,9 @@
 /* bwrap 0.8 takes at most this many words, --args and the command's own included (its MAX_ARGS). */
 #define BWRAP_MAX_WORDS 9000
 
+/* The descriptor of the first data in what is printed; others count on from it. */
+#define BWRAP_DATA_FD 10
+
 struct bwrap_options {
 	bool disable_userns; /* pass --disable-userns (the probe says it works, or nobody asked) */
 	bool new_session;    /* pass --new-session */
@@ -23,6 +26,12 @@ struct bwrap_options {
 	gid_t gid;
 	bool bind_fd;        /* sources are handed over as descriptors: --bind-fd, --ro-bind-fd */
 	const struct strvec *env; /* the command's variables, NAME=VALUE */
+	struct {
+		const void *data; /* borrowed; NULL = none */
+		size_t len;
+		bool closes_userns; /* it keeps the command from user namespaces */
+		bool by_old_option; /* --seccomp, which takes one filter, not --add-seccomp-fd */
+	} filter;                   /* of system calls */
 };
 
 /* An upstream release of bwrap: major, minor, patch. */
@@ -32,11 +41,11 @@ struct bwrap_version {
 
 /* A source that the caller opens or checks right before the run, so that nobody can put something
  * else in its place after it was planned; or the bytes of a file, for which the caller makes a
- * descriptor. The word is "" where it wants a descriptor's number. */
+ * descriptor (the filter of system calls is one). The word is "" where it wants a descriptor's number. */
 struct bwrap_source {
 	size_t word;      /* index into words */
 	const char *path; /* host path, borrowed from the plan; NULL = data */
-	const char *data; /* borrowed from the plan */
+	const char *data; /* borrowed from the plan, or the options */
 	size_t len;
 	bool fd; /* the word wants a descriptor's number */
 };
@@ -59,14 +68,14 @@ void bwrap_words_clear(struct bwrap_words *words);
 bool bwrap_version_parse(struct bwrap_version *version, const char *text);
 /* Fits a proven plan and its options to a release of bwrap, so that bwrap_spell uses no option that
  * the release lacks. What the plan can do without is taken out, with a note in the plan: the
- * default sizes of tmpfs, and disable_userns. Where it cannot, ERR_PLAN names the option, the
+ * default sizes of tmpfs, and disable_userns; an older option for the filter does the same. Where it cannot, ERR_PLAN names the option, the
  * release that has it, and what needs it. */
 int bwrap_fit(struct plan *plan, struct bwrap_options *options, const struct policy *policy,
 	const struct bwrap_version *target, struct err *err);
 
 /* Prints one option with its operands a line, shell-quoted, " \" at line ends, data as
- * here-documents on descriptors from 10 on, then the command (NULL-terminated, may be empty), so
- * that the text pasted after "bwrap " works in bash. A variable that the policy calls a secret gets
+ * here-documents on descriptors from BWRAP_DATA_FD on, then the command (NULL-terminated, may be empty), so
+ * that the text pasted after "bwrap " works in bash (bytes that are no text go through base64(1)). A variable that the policy calls a secret gets
  * its value from the shell's, which has to have it; what words have for it is not looked at. */
 void bwrap_print(FILE *out, const struct bwrap_words *words, const struct policy *policy,
 	char *const *command);

@@ -818,10 +818,11 @@ static int read_off(struct reader *r, const json *value, const struct json_place
 
 static int read_final_word(struct reader *r, const json *value, const struct json_place *at)
 {
-	static const enum setting settings[] = {
-		SET_NETWORK, SET_LIMITS, SET_USER, SET_VERIFY, SET_PROPAGATION};
-	int word = read_word(r, value, at,
-		(const char *const[]){"network", "limits", "user", "verify", "propagation", NULL});
+	static const enum setting settings[] = {SET_NETWORK, SET_LIMITS, SET_USER, SET_VERIFY,
+		SET_PROPAGATION, SET_SECCOMP};
+	static const char *const names[] = {
+		"network", "limits", "user", "verify", "propagation", "seccomp", NULL};
+	int word = read_word(r, value, at, names);
 
 	if (word < 0)
 		return -1;
@@ -1201,6 +1202,69 @@ static int read_core(struct reader *r, const json *value, const struct json_plac
 	return read_bytes_limit(r, value, at, SET_CORE);
 }
 
+static int read_profile(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word =
+		read_word(r, value, at, (const char *const[]){"none", "default", "strict", NULL});
+
+	if (word < 0)
+		return -1;
+	r->layer->policy.seccomp.profile = word + PROFILE_NONE;
+	return set(r, SET_SECCOMP, at);
+}
+
+static int read_allowed_call(struct reader *r, const json *value, const struct json_place *at)
+{
+	struct strvec *allow = &r->layer->policy.seccomp.allow;
+
+	if (push_text(r, value, at, allow) < 0)
+		return -1;
+	strvec_take(allow, where_text(r, at));
+	return 0;
+}
+
+static int read_allowed_calls(struct reader *r, const json *value, const struct json_place *at)
+{
+	if (read_list(r, value, at, read_allowed_call) < 0)
+		return -1;
+	return set(r, SET_SECCOMP_ALLOW, at);
+}
+
+static int read_denied_call(struct reader *r, const json *value, const struct json_place *at)
+{
+	struct strvec *deny = &r->layer->policy.seccomp.deny;
+
+	if (push_text(r, value, at, deny) < 0)
+		return -1;
+	strvec_take(deny, where_text(r, at));
+	return 0;
+}
+
+static int read_denied_calls(struct reader *r, const json *value, const struct json_place *at)
+{
+	return read_list(r, value, at, read_denied_call);
+}
+
+static int read_seccomp_violation(struct reader *r, const json *value, const struct json_place *at)
+{
+	int word = read_word(r, value, at, (const char *const[]){"errno", "kill", NULL});
+
+	if (word < 0)
+		return -1;
+	r->layer->policy.seccomp.kill = word;
+	return set(r, SET_SECCOMP_VIOLATION, at);
+}
+
+static int read_seccomp(struct reader *r, const json *value, const struct json_place *at)
+{
+	static const struct member members[] = {{"profile", read_profile},
+		{"allow", read_allowed_calls}, {"deny", read_denied_calls},
+		{"violation", read_seccomp_violation}, {NULL, NULL}};
+
+	return json_type(value) == JSON_OBJECT ? read_object(r, value, at, members)
+					       : read_profile(r, value, at);
+}
+
 static int read_output_bytes(struct reader *r, const json *value, const struct json_place *at)
 {
 	return read_bytes_limit(r, value, at, SET_OUTPUT);
@@ -1298,7 +1362,7 @@ const char *const *policy_require_names(void)
 {
 	static const char *const names[] = {"protect", "fresh-proc", "network", "wall", "cpu",
 		"memory", "processes", "output", "file_size", "open_files", "nested_userns", "user",
-		NULL};
+		"seccomp", NULL};
 
 	return names;
 }
@@ -1328,8 +1392,8 @@ int layer_read(struct layer *layer, const json *document, const struct layer_sou
 		{"final", read_final}, {"filesystem", read_filesystem}, {"scratch", read_scratch},
 		{"network", read_network}, {"identity", read_identity},
 		{"environment", read_environment}, {"process", read_process},
-		{"limits", read_limits}, {"cgroup", read_cgroup}, {"image", read_image},
-		{"require", read_require}, {NULL, NULL}};
+		{"seccomp", read_seccomp}, {"limits", read_limits}, {"cgroup", read_cgroup},
+		{"image", read_image}, {"require", read_require}, {NULL, NULL}};
 	struct reader r = {layer, source, context, NULL, err};
 
 	layer->file = source->file;

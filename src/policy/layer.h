@@ -24,6 +24,9 @@ enum setting {
 	SET_NESTED_USERNS,
 	SET_CAPABILITIES,
 	SET_STDIO,
+	SET_SECCOMP, /* in final: the next two, too */
+	SET_SECCOMP_ALLOW,
+	SET_SECCOMP_VIOLATION,
 	SET_LIMITS, /* in final: all from here on */
 	SET_WALL = SET_LIMITS,
 	SET_CPU,

@@ -327,6 +327,30 @@ static bool same_user(const struct policy_user *a, const struct policy_user *b)
 	       a->gid == b->gid;
 }
 
+/* Whether one list of pairs has the calls of another. */
+static bool has_calls(const struct strvec *old, const struct strvec *new)
+{
+	for (size_t i = 0; i < new->n; i += 2) {
+		bool has = false;
+
+		for (size_t k = 0; k < old->n; k += 2)
+			has = has || strcmp(old->v[k], new->v[i]) == 0;
+		if (!has)
+			return false;
+	}
+	return true;
+}
+
+/* What "final" calls a setting of the layer, which it does by the first of a group. */
+static enum setting final_group(enum setting setting)
+{
+	/* Nested namespaces need what the filter refuses. */
+	if (setting == SET_SECCOMP_ALLOW || setting == SET_SECCOMP_VIOLATION ||
+		setting == SET_NESTED_USERNS)
+		return SET_SECCOMP;
+	return setting < SET_LIMITS ? setting : SET_LIMITS;
+}
+
 /* Whether a setting of the layer loosens what "final" can hold. */
 static bool loosens(struct policy *old, struct policy *new, enum setting setting)
 {
@@ -339,6 +363,14 @@ static bool loosens(struct policy *old, struct policy *new, enum setting setting
 	if (setting == SET_PROPAGATION)
 		return old->propagation == PROPAGATION_PRIVATE &&
 		       new->propagation == PROPAGATION_SLAVE;
+	if (setting == SET_NESTED_USERNS)
+		return !old->nested_userns && new->nested_userns;
+	if (setting == SET_SECCOMP)
+		return new->seccomp.profile < old->seccomp.profile;
+	if (setting == SET_SECCOMP_ALLOW)
+		return !has_calls(&old->seccomp.allow, &new->seccomp.allow);
+	if (setting == SET_SECCOMP_VIOLATION)
+		return old->seccomp.kill && !new->seccomp.kill;
 	if (setting == SET_OUTPUT_THEN)
 		return old->limits.output_kill && !new->limits.output_kill;
 	if (setting == SET_CGROUP_MANAGE)
@@ -356,11 +388,12 @@ static int check_final_settings(const struct merge *m, struct layer *layer, stru
 		[SET_USER] = "the user is final",
 		[SET_VERIFY] = "verifying is final",
 		[SET_PROPAGATION] = "the propagation of mounts is final",
+		[SET_SECCOMP] = "seccomp is final: no later layer allows more calls",
 		[SET_LIMITS] = "limits are final and can only be lowered",
 	};
 
 	for (enum setting s = 0; s < N_SETTINGS; s++) {
-		enum setting group = s < SET_LIMITS ? s : SET_LIMITS;
+		enum setting group = final_group(s);
 
 		if (!m->final[group] || !layer->where[s] || !loosens(m->policy, &layer->policy, s))
 			continue;
@@ -386,6 +419,13 @@ static void take_list(struct strvec *to, const struct strvec *from)
 	for (size_t i = 0; i < from->n; i++)
 		if (!strvec_has(to, from->v[i]))
 			strvec_push(to, from->v[i]);
+}
+
+/* What a layer names, each with its place. */
+static void take_pairs(struct strvec *to, const struct strvec *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		strvec_push(to, from->v[i]);
 }
 
 static void set_variable(struct policy *p, const struct env_set *set)
@@ -463,6 +503,12 @@ static void merge_settings(struct merge *m, struct layer *layer)
 		p->nested_userns = new->nested_userns;
 	if (layer->where[SET_STDIO])
 		p->stdio = new->stdio;
+	if (layer->where[SET_SECCOMP])
+		p->seccomp.profile = new->seccomp.profile;
+	if (layer->where[SET_SECCOMP_VIOLATION])
+		p->seccomp.kill = new->seccomp.kill;
+	take_pairs(&p->seccomp.allow, &new->seccomp.allow);
+	take_pairs(&p->seccomp.deny, &new->seccomp.deny);
 	for (enum setting s = SET_LIMITS; s <= SET_CORE; s++)
 		if (layer->where[s])
 			*limit_value(&p->limits, s) = *limit_value(&new->limits, s);
@@ -470,8 +516,7 @@ static void merge_settings(struct merge *m, struct layer *layer)
 		p->limits.output_kill = new->limits.output_kill;
 	if (layer->where[SET_CGROUP_MANAGE])
 		p->cgroup_manage = new->cgroup_manage;
-	for (size_t i = 0; i < new->require.n; i++)
-		strvec_push(&p->require, new->require.v[i]);
+	take_pairs(&p->require, &new->require);
 	take_list(&p->capabilities, &new->capabilities);
 	take_list(&p->env_inherit, &new->env_inherit);
 	for (size_t i = 0; i < new->n_env_set; i++)
@@ -710,6 +755,8 @@ static int check_required(const struct policy *p, struct err *err)
 		{"open_files", l->open_files, "set limits.open_files"},
 		{"nested_userns", !p->nested_userns, "process.nested_userns is true"},
 		{"user", p->user.kind != USER_CALLER, "set identity.user (--user)"},
+		{"seccomp", p->seccomp.profile != PROFILE_NONE || p->seccomp.deny.n,
+			"\"seccomp\" is \"none\" (--seccomp)"},
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {

@@ -90,6 +90,8 @@ void policy_clear(struct policy *policy)
 	free(policy->cwd);
 	strvec_clear(&policy->env_inherit);
 	strvec_clear(&policy->capabilities);
+	strvec_clear(&policy->seccomp.allow);
+	strvec_clear(&policy->seccomp.deny);
 	strvec_clear(&policy->require);
 	strvec_clear(&policy->own);
 	*policy = (struct policy){0};

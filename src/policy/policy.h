@@ -4,7 +4,8 @@
  * A policy comes from layers: policies named with -p (each preceded by what it extends, left to
  * right), then the command line. A later layer overrides an earlier one at the same path; lists
  * append, scalars replace. What nobody sets takes the safest value: root deny, network none,
- * environment minimal, no capability, a /tmp of the sandbox's own.
+ * environment minimal, no capability, system calls filtered as by "default", a /tmp of the sandbox's
+ * own.
  *
  * Everything here is text: no path of the host is looked at (only policy files are read, and the
  * file of environment.file).
@@ -139,6 +140,13 @@ struct policy_limits {
 #define LIMIT_MIN_MEMORY (1ULL << 20)
 #define LIMIT_MIN_PROCESSES 4
 
+/* seccomp: which system calls are refused. Nothing here knows their names. */
+struct policy_seccomp {
+	enum { PROFILE_NONE = -1, PROFILE_DEFAULT, PROFILE_STRICT } profile; /* by strength */
+	bool kill;                 /* a refused call kills; else it fails */
+	struct strvec allow, deny; /* pairs: a name as written, where it was written */
+};
+
 /* NAME=VALUE of environment.set, or of environment.file. */
 struct env_set {
 	char *name, *value;
@@ -191,6 +199,7 @@ struct policy {
 	bool nested_userns;
 	struct strvec capabilities;  /* "CAP_..." names, checked */
 	enum stdio_mode stdio;
+	struct policy_seccomp seccomp;
 	struct policy_limits limits;
 	bool cgroup_manage;          /* the caller's own processes may be moved into a leaf of
 					their cgroup, so that it can have controllers */

@@ -567,7 +567,7 @@ int probe_choose(struct probe_choice *choice, const struct probe *probe,
 	if (!hostname->works)
 		note(notes, probe, "the host name cannot be set: the command sees the host's",
 			hostname);
-	if (needs->disable_userns && !userns->works)
+	if (needs->disable_userns && !needs->filtered && !userns->works)
 		note(notes, probe,
 			"nested user namespaces cannot be disabled: covers below writable places "
 			"can be undone",

@@ -71,6 +71,7 @@ struct probe_request {
 struct probe_needs {
 	bool fresh, bind;    /* the ways to /proc that it allows; neither: it has none */
 	bool disable_userns; /* nested user namespaces are to be impossible */
+	bool filtered;       /* where they cannot be disabled, a filter of system calls keeps them off */
 	bool capabilities;   /* the command gets some: disable_userns is then a must */
 	bool network;        /* a network namespace */
 	bool hostname;       /* a host name of its own, by name */

@@ -119,6 +119,14 @@ static char *dump(const struct policy *p, bool defaults)
 	print_list(out, "cap", &p->capabilities);
 	if (p->stdio == STDIO_DIRECT)
 		fputs("direct\n", out);
+	if (p->seccomp.profile != PROFILE_DEFAULT)
+		fprintf(out, "seccomp %s\n",
+			p->seccomp.profile == PROFILE_NONE ? "none" : "strict");
+	for (size_t i = 0; i < p->seccomp.allow.n; i += 2)
+		fprintf(out, "allow %s\n", p->seccomp.allow.v[i]);
+	for (size_t i = 0; i < p->seccomp.deny.n; i += 2)
+		fprintf(out, "deny %s (%s)\n", p->seccomp.deny.v[i], p->seccomp.deny.v[i + 1]);
+	fputs(p->seccomp.kill ? "violation kill\n" : "", out);
 	for (size_t i = 0; i < p->require.n; i += 2)
 		fprintf(out, "require %s (%s)\n", p->require.v[i], p->require.v[i + 1]);
 	if (p->image_build.wanted)
@@ -486,9 +494,21 @@ static const struct bad bad[] = {
 	{"one path, lost in two ways",
 		FS("\"deny\": [\"/a\", {\"path\": \"/a\", \"lost\": \"report\"}]"),
 		"p: /filesystem/deny/1", "/a", ""},
-	{"a later key: seccomp", "\"seccomp\": \"default\"", "p: /seccomp", "unknown key", ""},
+	{"a profile that is none", "\"seccomp\": \"docker\"", "p: /seccomp",
+		"must be \"none\", \"default\" or \"strict\", not \"docker\"", ""},
+	{"no profile", "\"seccomp\": true", "p: /seccomp", "must be a string, not", ""},
+	{"seccomp with a key too many", "\"seccomp\": {\"alow\": []}", "p: /seccomp/alow",
+		"unknown key", "\"allow\""},
+	{"an allowed call that is no name", "\"seccomp\": {\"allow\": [101]}",
+		"p: /seccomp/allow/0", "must be a string", ""},
+	{"a denied call without a name", "\"seccomp\": {\"deny\": [\"ptrace\", \"\"]}",
+		"p: /seccomp/deny/1", "empty", ""},
+	{"a violation that is none", "\"seccomp\": {\"violation\": \"trap\"}",
+		"p: /seccomp/violation", "must be \"errno\" or \"kill\", not \"trap\"", ""},
+	{"seccomp that is required and off", "\"seccomp\": \"none\", \"require\": [\"seccomp\"]",
+		"p: /require/0", "\"seccomp\" is required", "--seccomp"},
 	{"a requirement that is none", "\"require\": [\"protect\", \"x\"]", "p: /require/1",
-		"\"nested_userns\" or \"user\", not \"x\"", ""},
+		"\"user\" or \"seccomp\", not \"x\"", ""},
 	{"missing of a grant", FS("\"write\": [{\"path\": \"/a\", \"missing\": \"watch\"}]"),
 		"p: /filesystem/write/0/missing", "unknown key", ""},
 	{"a treatment that is none", FS("\"deny\": [{\"path\": \"/a\", \"missing\": \"stub\"}]"),
@@ -653,7 +673,7 @@ static const struct bad bad[] = {
 	{"an unknown stdio", "\"process\": {\"stdio\": \"tty\"}", "p: /process/stdio",
 		"\"pipe\" or \"direct\"", ""},
 	{"an unknown final", "\"final\": [\"network\", \"x\"]", "p: /final/1",
-		"\"network\", \"limits\", \"user\", \"verify\" or \"propagation\"", ""},
+		"\"network\", \"limits\", \"user\", \"verify\", \"propagation\" or \"seccomp\"", ""},
 	{"a user by name", USER("app"), "p: /identity/user", "in numbers, not \"app\"",
 		"names are not looked up"},
 	{"a group by name", USER("1:app"), "p: /identity/user", "in numbers", ""},
@@ -1149,6 +1169,11 @@ static void write_policies(void)
 	write_policy("final-mounts.json",
 		"\"final\": [\"verify\", \"propagation\"], " FS("\"verify\": true"));
 	write_policy("free-mounts.json", FS("\"verify\": true, \"propagation\": \"slave\""));
+	write_policy("seccomp.json", "\"seccomp\": {\"profile\": \"strict\", \"violation\": "
+				     "\"kill\", \"allow\": [\"mount\"], \"deny\": [\"ptrace\"]}");
+	write_policy("final-seccomp.json",
+		"\"final\": [\"seccomp\"], \"seccomp\": {\"profile\": \"strict\", \"violation\": "
+		"\"kill\", \"allow\": [\"mount\"], \"deny\": [\"ptrace\"]}");
 	write_policy("open.json", "\"final\": [\"network\", \"limits\"]");
 	write_policy("limits.json",
 		LIMITS("\"cpu\": 10, \"memory\": \"64M\", \"processes\": 50, \"output\": "
@@ -1182,6 +1207,9 @@ static void write_policies(void)
 #define PATTERNS "\"extends\": [\"@policy/patterns.json\"]"
 #define BASE_SETTINGS                                                                              \
 	"inherit A\nset X=1\nset Y=1\nsecret S\nL /b1\nL /b2\ncwd /b\ncap CAP_KILL\nwall 60000\n"
+
+#define STRICTER "\"extends\": [\"@policy/seccomp.json\"]"
+#define FINAL_SECCOMP "\"extends\": [\"@policy/final-seccomp.json\"]"
 
 static const struct good layered[] = {
 	{"a base alone", BASE,
@@ -1289,6 +1317,23 @@ static const struct good layered[] = {
 	{"a user stays", "\"extends\": [\"@policy/user.json\"]", "user 7:8\n"},
 	{"a later user wins", "\"extends\": [\"@policy/user.json\"], " USER("9"), "user 9\n"},
 	{"the caller wins too", "\"extends\": [\"@policy/user.json\"], " USER("caller"), ""},
+	{"seccomp: what a final one leaves to later layers",
+		"\"extends\": [\"@policy/final-seccomp.json\"], \"seccomp\": {\"profile\": "
+		"\"strict\", \"violation\": \"kill\", \"allow\": [\"mount\"], \"deny\": "
+		"[\"bpf\"]}, "
+		"\"process\": {\"nested_userns\": false}",
+		"seccomp strict\nallow mount\nallow mount\ndeny ptrace "
+		"(@D/final-seccomp.json: /seccomp/deny/0)\n"
+		"deny bpf (p: /seccomp/deny/0)\nviolation kill\n"},
+	{"seccomp: lists append and scalars are replaced",
+		STRICTER
+		", \"seccomp\": {\"profile\": \"none\", \"violation\": \"errno\", \"allow\": "
+		"[\"bpf\"]}",
+		"seccomp none\nallow mount\nallow bpf\ndeny ptrace (@D/seccomp.json: "
+		"/seccomp/deny/0)\n"},
+	{"seccomp: lists alone leave the profile", STRICTER ", \"seccomp\": {\"deny\": []}",
+		"seccomp strict\nallow mount\ndeny ptrace (@D/seccomp.json: "
+		"/seccomp/deny/0)\nviolation kill\n"},
 	{"a final user said again", "\"extends\": [\"@policy/final-user.json\"], " USER("7:8"),
 		"user 7:8\n"},
 	{"a final caller said", "\"extends\": [\"@policy/final-caller.json\"], " USER("caller"),
@@ -1383,6 +1428,18 @@ static const struct bad against[] = {
 		"p: /filesystem/mounts/0", "keeps read-only", ""},
 	{"a final network", FINAL ", \"network\": \"host\"", "p: /network", "final.json: /final/0",
 		""},
+	{"a final profile replaced by a weaker one", FINAL_SECCOMP ", \"seccomp\": \"default\"",
+		"p: /seccomp", "allows more calls (@D/final-seccomp.json: /final/0)", ""},
+	{"a final profile switched off", FINAL_SECCOMP ", \"seccomp\": {\"profile\": \"none\"}",
+		"p: /seccomp/profile", "seccomp is final", ""},
+	{"a call allowed under a final profile",
+		FINAL_SECCOMP ", \"seccomp\": {\"allow\": [\"mount\", \"bpf\"]}",
+		"p: /seccomp/allow", "seccomp is final", ""},
+	{"a final kill made an errno", FINAL_SECCOMP ", \"seccomp\": {\"violation\": \"errno\"}",
+		"p: /seccomp/violation", "seccomp is final", ""},
+	{"nested user namespaces under a final profile",
+		FINAL_SECCOMP ", \"process\": {\"nested_userns\": true}",
+		"p: /process/nested_userns", "seccomp is final", ""},
 	{"a final user replaced", "\"extends\": [\"@policy/final-user.json\"], " USER("9:8"),
 		"p: /identity/user", "the user is final (@D/final-user.json: /final/0)", ""},
 	{"another group of a final user",
