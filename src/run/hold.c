@@ -184,9 +184,17 @@ static pid_t await_fork(pid_t init)
 	return status == -ESRCH ? 0 : status;
 }
 
+/* One that has been killed stays, and its pid namespace with it, until its tracer has seen the end. */
+static void let_go(pid_t command)
+{
+	if (trace(PTRACE_DETACH, command, 0) < 0)
+		waitpid(command, NULL, __WALL);
+}
+
 int hold_gate(pid_t init, bool *no_command, struct err *err)
 {
 	pid_t command = await_fork(init);
+	int status;
 
 	*no_command = command == 0;
 
@@ -200,10 +208,15 @@ int hold_gate(pid_t init, bool *no_command, struct err *err)
 		return 0;
 	for (int i = 0; i < STEPS; i++) {
 		if (is_clean(init)) {
-			trace(PTRACE_DETACH, command, 0);
+			let_go(command);
 			return 0;
 		}
+		/* Killed, since pid 1 has ended. */
+		if (waitpid(command, &status, __WALL | WNOHANG) == command && !WIFSTOPPED(status))
+			return 0;
 		pause_step();
 	}
+	kill(command, SIGKILL);
+	waitpid(command, NULL, __WALL);
 	return err_set(err, ERR_SETUP, "the sandbox's first process keeps descriptors open");
 }
