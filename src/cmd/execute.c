@@ -485,6 +485,21 @@ static struct run_limits limits_of(const struct exec *e)
 	};
 }
 
+/* bwrap sets the filter last of all, and cannot tell whether it was that or the command that failed. */
+static void explain_filter(struct exec *e)
+{
+	const struct filtering *filter = &e->prepared.filter;
+	struct err err;
+
+	if (e->result.outcome != OUTCOME_NOT_EXECUTABLE || !filter->on ||
+		filter_loads(&filter->program))
+		return;
+	err_set(&err, ERR_SETUP, "the system call filter cannot be set: nothing was run");
+	err_hint(&err, "there may be too many filters around sbx-exec, or one that forbids more of "
+		       "them");
+	run_refuse(&e->result, PHASE_SETUP, &err);
+}
+
 /* One run from the plan on. */
 static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 {
@@ -537,6 +552,7 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 	if (find_repositories(&e->prepared, &repositories, &n_entries, err) < 0)
 		return -1;
 	run_supervised(&spec, &e->result);
+	explain_filter(e);
 	if (e->result.phase == PHASE_RUN)
 		note_repositories(&e->prepared, &repositories, n_entries, &e->result.notes);
 	if (e->result.outcome == OUTCOME_SETUP_FAILED && e->probe.kept) {

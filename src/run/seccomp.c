@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The first number that this list does not know: Linux 5.17 ends at 450, set_mempolicy_home_node. New
@@ -482,6 +483,23 @@ void filter_program_clear(struct filter_program *program)
 {
 	free(program->data);
 	*program = (struct filter_program){0};
+}
+
+bool filter_loads(const struct filter_program *program)
+{
+	struct sock_fprog fprog = {
+		(unsigned short)(program->len / sizeof(struct sock_filter)), program->data};
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_DUMPABLE, 0); /* no core file */
+		_exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+			prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &fprog) < 0);
+	}
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return status == 0;
 }
 
 /* In words */

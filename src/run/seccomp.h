@@ -76,6 +76,8 @@ int filter_make(struct filter_program *program, const struct filter_spec *spec, 
 int filter_build(struct filter_program *program, const struct filter_spec *spec,
 	enum filter_arch arch, struct err *err);
 void filter_program_clear(struct filter_program *program);
+/* Whether the kernel takes it from this process: a child tries, and is gone. */
+bool filter_loads(const struct filter_program *program);
 
 /* A filter that was made when sbx was built. */
 struct filter_builtin {

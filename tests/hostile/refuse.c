@@ -1,13 +1,14 @@
 /*
  * As a container's filter does: refuses a system call to a command and all it starts. With
  * "namespaces" that is every call that makes one (clone3 is always missing then: its flags cannot
- * be seen by a filter).
+ * be seen by a filter); with "filters" there are so many that the kernel takes no more.
  * usage: refuse CALL[=EPERM|EACCES|ENOSYS|kill] COMMAND...
  */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -25,9 +26,21 @@ static const struct {
 	unsigned value;
 } calls[] = {{"sethostname", SYS_sethostname}, {"ptrace", SYS_ptrace}, {"openat2", SYS_openat2},
 	{"mount", SYS_mount}, {"umount2", SYS_umount2}, {"pivot_root", SYS_pivot_root},
-	{"seccomp", SYS_seccomp}, {"keyctl", SYS_keyctl}, {"namespaces", SYS_unshare}},
+	{"seccomp", SYS_seccomp}, {"keyctl", SYS_keyctl}, {"namespaces", SYS_unshare},
+	{"filters", SYS_prctl}},
   actions[] = {{"EPERM", SECCOMP_RET_ERRNO | EPERM}, {"EACCES", SECCOMP_RET_ERRNO | EACCES},
 	  {"ENOSYS", SECCOMP_RET_ERRNO | ENOSYS}, {"kill", SECCOMP_RET_KILL_PROCESS}};
+
+/* Sets one more filter of that length, which allows everything. */
+static bool fill(size_t n)
+{
+	static struct sock_filter steps[BPF_MAXINSNS];
+	struct sock_fprog program = {(unsigned short)n, steps};
+
+	for (size_t i = 0; i < n; i++)
+		steps[i] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
 
 int main(int argc, char **argv)
 {
@@ -58,11 +71,16 @@ int main(int argc, char **argv)
 	};
 	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
 
+	if (call == SYS_prctl)
+		filter[0] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
 	if (call != SYS_unshare)
 		filter[2] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
 		return 3;
+	/* Together they have 32768 steps at most, four each for itself. */
+	for (size_t n = BPF_MAXINSNS; call == SYS_prctl && n > 16; n = fill(n) ? n : n / 2)
+		;
 	execvp(argv[2], argv + 2);
 	return 4;
 }

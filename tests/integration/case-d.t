@@ -98,7 +98,8 @@ case d02 => 'the words of -0 give bwrap the same as sbx-exec: spaces, newlines, 
 	my @options = (policy($who, {}), qw(--proc bind --env EMPTY= --env), "NL=x\ny", '--write', "$dir/a b\nc");
 	my $script = qq(touch "$dir/a b\nc/t" && printf "[%s][%s][%s]" "\${EMPTY-unset}" "\$NL" "\$#");
 	my $by_hand = run($who, ['bash', '-c', 'plan=$1 script=$2; shift 2
-		exec env -i bwrap --args 3 -- sh -c "$script" sh "" 3< <("$plan" "$@" -0)', 'bash', $PLAN, $script, @options]);
+		exec env -i bwrap --args 3 -- sh -c "$script" sh "" 3< <("$plan" "$@" -0) \
+			10< <("$plan" "$@" --print-seccomp -0)', 'bash', $PLAN, $script, @options]);
 	is($by_hand->{out}, "[][x\ny][1]", "$who->{name}: by bwrap --args") or diag($by_hand->{err});
 	ok(unlink("$dir/a b\nc/t"), "$who->{name}: by bwrap --args: the file is there");
 	my $by_exec = run($who, [$EXEC, @options, '--', 'sh', '-c', $script, 'sh', '']);

@@ -38,7 +38,7 @@ sub same_view {
 		my $by_exec = run($who, [$EXEC, @args, '--', 'sh', '-c', $survey]);
 		is($by_exec->{code}, 0, "$who->{name}: $policy: by sbx-exec") or diag($by_exec->{err});
 		my $by_hand = run($who, ['bash', '-c', 'plan=$1 args=$2 survey=$3;
-			exec env -i bwrap --args 3 -- sh -c "$survey" 3< <("$plan" $args -0)',
+			exec env -i bwrap --args 3 -- sh -c "$survey" 3< <("$plan" $args -0) 10< <("$plan" $args --print-seccomp -0)',
 			'bash', $PLAN, "@args", $survey]);
 		is($by_hand->{code}, 0, "$who->{name}: $policy: by bwrap --args") or diag($by_hand->{err});
 		cmp_ok(length $by_exec->{out}, '>', 1000, "$who->{name}: $policy: (the survey says much)");
@@ -67,8 +67,8 @@ END
 	my $by_hand = run($who, ['bash', '-c', "bwrap $printed->{out}"]);
 	is($by_hand->{out}, $by_exec->{out}, "$who->{name}: pasted into bash after bwrap it shows the same")
 		or diag($by_hand->{err}, $printed->{out});
-	# Without data files any POSIX shell will do.
-	my $plain = run($who, [$PLAN, '--proc', proc_mode($who), qw(--print -- echo), q(a $b 'c' "d" \\ *)])->{out};
+	# Without data files and filter any POSIX shell will do.
+	my $plain = run($who, [$PLAN, '--proc', proc_mode($who), qw(--seccomp none --print -- echo), q(a $b 'c' "d" \\ *)])->{out};
 	is(run($who, ['sh', '-c', "bwrap $plain"])->{out}, qq(a \$b 'c' "d" \\ *\n), "$who->{name}: and into sh");
 	# Bytes that could steer a terminal are never printed raw: bash reads them back.
 	my @odd = ('--env', "ODD=tab\t escape\e[31m newline\nquote'");
@@ -138,22 +138,27 @@ sub target {
 	like($got->{err}, qr{note: /tmp is not bounded}, "$who->{name}: what a target lacks does not go unseen");
 	my @lacking = grep { /\A--(?:size|disable-userns)\z/ } split /\0/, $words;
 	is("@lacking", '', "$who->{name}: 0.5 gets no option that came later");
-	my $ran = run($who, ['bash', '-c', 'plan=$1 args=$2; exec env -i bwrap --args 3 -- echo ran 3< <("$plan" $args -0)',
+	my $ran = run($who, ['bash', '-c', 'plan=$1 args=$2; exec env -i bwrap --args 3 -- echo ran 3< <("$plan" $args -0) 10< <("$plan" $args --print-seccomp -0)',
 		'bash', $PLAN, "@args --target-bwrap 0.5"]);
 	is($ran->{out}, "ran\n", "$who->{name}: and bwrap takes it") or diag($ran->{err});
 	my $json = run($who, [$PLAN, @args, qw(--target-bwrap 0.5 --json)])->{out};
 	my $plan = eval { JSON::PP->new->decode($json) } || {};
-	is_deeply([map { $_->{strength} } grep { ($_->{rule}{path} // '') =~ m{/\.git/hooks$} } @{$plan->{rules}}], ['watched'],
+	is_deeply([map { $_->{strength} } grep { ($_->{rule}{path} // '') =~ m{/\.git/hooks$} } @{$plan->{rules}}], ['cover'],
 		"$who->{name}: the rules come with their strength");
+	like(join("\n", @{$plan->{notes}}), qr{has no --disable-userns \(0\.8\.0 has it\); the system call filter alone keeps them off$}m,
+		"$who->{name}: and what it rests on");
+	like($words, qr/(?:\A|\0)--seccomp\x0010\0/, "$who->{name}: the filter by the option that 0.5 has");
 	is(scalar(grep { $_->{size} } @{$plan->{ops}}), 0, "$who->{name}: no step claims a size");
 	like(join("\n", @{$plan->{notes}}), qr{^/tmp is not bounded: bwrap 0\.5\.0 has no --size}m,
 		"$who->{name}: which the notes say");
 	my %strength = map {
-		my $rules = run($who, [$PLAN, @args, '--target-bwrap', $_, '--rules'])->{out};
+		my $rules = run($who, [$PLAN, @args, split(' ', "--target-bwrap $_"), '--rules'])->{out};
 		$_ => $rules =~ m{^\w+ +(\S.*?) +read \Q$who->{home}\E/project/\.git/hooks }m ? $1 : $rules;
-	} '0.7.0', '0.8.0';
+	} '0.7.0', '0.8.0', '0.7.0 --seccomp none', '0.8.0 --seccomp none';
 	is($strength{'0.8.0'}, 'cover', "$who->{name}: with 0.8.0 a cover in the workspace holds");
-	is($strength{'0.7.0'}, 'watched: no', "$who->{name}: with 0.7.0 it can be taken off");
+	is($strength{'0.7.0'}, 'cover', "$who->{name}: with 0.7.0 by the filter");
+	is($strength{'0.8.0 --seccomp none'}, 'cover', "$who->{name}: with 0.8.0 without one too");
+	is($strength{'0.7.0 --seccomp none'}, 'watched: no', "$who->{name}: with neither it can be taken off");
 	for my $ask ('--print', '-0', '--json', '--check', '--rules', '--explain=/', '--map=/usr') {
 		my $got = run($who, [$PLAN, @args, qw(--target-bwrap 0.4.1), $ask]);
 		is($got->{code}, 125, "$who->{name}: 0.4.1: $ask is refused");

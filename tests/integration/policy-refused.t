@@ -33,7 +33,12 @@ sub policies {
 	refused($who, 'an empty policy', 125, qr/line 1, column 1\b/, $exec->($file->(empty => '')));
 	refused($who, 'a syntax error', 125, qr/line 3, column 1\b/, $exec->($file->(syntax => "{\n\"sbx\": 1,\n}\n")));
 	refused($who, 'an unknown key', 125, qr{/filesystem/raed}, $exec->($file->(unknown => '{"sbx": 1, "filesystem": {"raed": []}}')));
-	refused($who, 'a key that comes later', 125, qr{/seccomp}, $exec->($file->(later => '{"sbx": 1, "seccomp": "default"}')));
+	refused($who, 'a system call that there is not', 125, qr{calls\.json: /seccomp/deny/1: "ptrase" is no system call\n.*did you mean "ptrace"\?},
+		$exec->($file->(calls => '{"sbx": 1, "seccomp": {"deny": ["mount", "ptrase"]}}')));
+	refused($who, 'nor one to be allowed', 125, qr{/seccomp/allow/0: "xyzzyxyzzy" is no system call\n.*syscalls\(2\)},
+		$exec->($file->(calls => '{"sbx": 1, "seccomp": {"allow": ["xyzzyxyzzy"]}}')));
+	refused($who, 'a filter loosened that is final', 125, qr{--seccomp none: seccomp is final: .*final\.json: /final/0},
+		[$EXEC, '-p', $file->(final => '{"sbx": 1, "extends": ["default"], "final": ["seccomp"]}'), qw(--seccomp none), @echo]);
 	refused($who, 'a wrong type', 125, qr{/filesystem/read/1}, $exec->($file->(type => '{"sbx": 1, "filesystem": {"read": ["/usr", 7]}}')));
 	refused($who, 'rules that contradict each other', 125, qr{^(?=.*/filesystem/read/0)(?=.*/filesystem/deny/1)}s,
 		$exec->($file->(contradict => '{"sbx": 1, "filesystem": {"read": ["/usr"], "deny": ["/x", "/usr"]}}')));
