@@ -567,10 +567,12 @@ int probe_choose(struct probe_choice *choice, const struct probe *probe,
 	if (!hostname->works)
 		note(notes, probe, "the host name cannot be set: the command sees the host's",
 			hostname);
-	if (needs->disable_userns && !needs->filtered && !userns->works)
+	if (needs->disable_userns && !userns->works)
 		note(notes, probe,
-			"nested user namespaces cannot be disabled: covers below writable places "
-			"can be undone",
+			needs->filtered ? "nested user namespaces cannot be disabled: the system "
+					  "call filter alone keeps them off"
+					: "nested user namespaces cannot be disabled: covers below "
+					  "writable places can be undone",
 			userns);
 	return 0;
 }

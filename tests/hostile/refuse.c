@@ -1,7 +1,8 @@
 /*
  * As a container's filter does: refuses a system call to a command and all it starts. With
  * "namespaces" that is every call that makes one (clone3 is always missing then: its flags cannot
- * be seen by a filter); with "filters" there are so many that the kernel takes no more.
+ * be seen by a filter); with "filters" there are so many that the kernel takes no more, with
+ * "prctl-filter" none can be set.
  * usage: refuse CALL[=EPERM|EACCES|ENOSYS|kill] COMMAND...
  */
 #include <errno.h>
@@ -27,7 +28,7 @@ static const struct {
 } calls[] = {{"sethostname", SYS_sethostname}, {"ptrace", SYS_ptrace}, {"openat2", SYS_openat2},
 	{"mount", SYS_mount}, {"umount2", SYS_umount2}, {"pivot_root", SYS_pivot_root},
 	{"seccomp", SYS_seccomp}, {"keyctl", SYS_keyctl}, {"namespaces", SYS_unshare},
-	{"filters", SYS_prctl}},
+	{"filters", SYS_prctl}, {"prctl-filter", SYS_prctl}},
   actions[] = {{"EPERM", SECCOMP_RET_ERRNO | EPERM}, {"EACCES", SECCOMP_RET_ERRNO | EACCES},
 	  {"ENOSYS", SECCOMP_RET_ERRNO | ENOSYS}, {"kill", SECCOMP_RET_KILL_PROCESS}};
 
@@ -69,9 +70,19 @@ int main(int argc, char **argv)
 		RETURN(action),
 		RETURN(SECCOMP_RET_ERRNO | ENOSYS),
 	};
+	struct sock_filter no_filter[] = {
+		LOAD(nr),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+		LOAD(args[0]),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
+		RETURN(action),
+		RETURN(SECCOMP_RET_ALLOW),
+	};
 	struct sock_fprog program = {sizeof(filter) / sizeof(*filter), filter};
 
-	if (call == SYS_prctl)
+	if (strcmp(name, "prctl-filter") == 0)
+		program = (struct sock_fprog){sizeof(no_filter) / sizeof(*no_filter), no_filter};
+	if (strcmp(name, "filters") == 0)
 		filter[0] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
 	if (call != SYS_unshare)
 		filter[2] = (struct sock_filter)RETURN(SECCOMP_RET_ALLOW);
@@ -79,7 +90,8 @@ int main(int argc, char **argv)
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
 		return 3;
 	/* Together they have 32768 steps at most, four each for itself. */
-	for (size_t n = BPF_MAXINSNS; call == SYS_prctl && n > 16; n = fill(n) ? n : n / 2)
+	for (size_t n = BPF_MAXINSNS; strcmp(name, "filters") == 0 && n > 16;
+		n = fill(n) ? n : n / 2)
 		;
 	execvp(argv[2], argv + 2);
 	return 4;
