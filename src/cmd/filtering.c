@@ -1,24 +1,27 @@
 #include "cmd/filtering.h"
 
-static int unknown_call(const char *name, const char *where, const char *near, struct err *err)
+#include "base/mem.h"
+
+static int unknown_call(const char *name, const char *where, struct err *err)
 {
+	CLEANUP_FREE char *near = filter_nearest(name);
+
 	err_set(err, ERR_POLICY, "\"%s\" is no system call", name);
 	if (near)
 		err_hint(err, "did you mean \"%s\"?", near);
 	else
-		err_hint(err,
-			"they are named as in syscalls(2): \"ptrace\"; one that this libseccomp "
-			"does not know cannot be named");
+		err_hint(err, "they are named as in syscalls(2): \"ptrace\"; one that this "
+			      "libseccomp does not know cannot be named");
 	return err_at(err, "%s", where);
 }
 
 static int read_names(struct strvec *names, const struct strvec *pairs, struct err *err)
 {
 	for (size_t i = 0; i < pairs->n; i += 2) {
-		const char *name = pairs->v[i], *near;
+		const char *name = pairs->v[i];
 
-		if (!filter_knows(name, &near))
-			return unknown_call(name, pairs->v[i + 1], near, err);
+		if (!filter_knows(name))
+			return unknown_call(name, pairs->v[i + 1], err);
 		if (!strvec_has(names, name))
 			strvec_push(names, name);
 	}

@@ -192,26 +192,24 @@ bool filter_works(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) < 0 && errno == EFAULT;
 }
 
-bool filter_knows(const char *name, const char **near)
+bool filter_knows(const char *name)
 {
-	CLEANUP_FREE const char **names = NULL;
-	static char found[64];
-	size_t n = 0, alloc = 0;
+	return seccomp_syscall_resolve_name(name) != __NR_SCMP_ERROR;
+}
 
-	*near = NULL;
-	if (seccomp_syscall_resolve_name(name) != __NR_SCMP_ERROR)
-		return true;
+char *filter_nearest(const char *name)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+	const char *near;
+
 	for (int number = 0; number < 1024; number++) {
-		GROW(names, n, alloc);
-		names[n] = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
-		n += names[n] != NULL;
+		char *call = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+
+		if (call)
+			strvec_take(&names, call);
 	}
-	name = nearest(name, names, n);
-	if (name && strlen(name) < sizeof(found))
-		*near = strcpy(found, name);
-	for (size_t i = 0; i < n; i++)
-		free((char *)names[i]);
-	return false;
+	near = nearest(name, (const char *const *)names.v, names.n);
+	return near ? xstrdup(near) : NULL;
 }
 
 static bool is_listed(const struct strvec *list, const char *name)

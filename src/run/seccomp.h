@@ -54,9 +54,10 @@ const char *filter_arch_name(enum filter_arch arch);
 
 /* Whether the kernel has filters, and lets this process set one. */
 bool filter_works(void);
-/* Whether a name is that of a system call, of this architecture or another; when not, *near is the
- * one that it looks like (borrowed, until the next call), or NULL. */
-bool filter_knows(const char *name, const char **near);
+/* Whether a name is that of a system call, of this architecture or another. */
+bool filter_knows(const char *name);
+/* The call that a name looks like, or NULL; free with free(). */
+char *filter_nearest(const char *name);
 /* Whether there is anything to filter. */
 bool filter_needed(const struct filter_spec *spec);
 /* Whether no user namespace can be made, or entered, under the filter. */
