@@ -22,9 +22,9 @@ struct option {
 };
 
 /* Facts from upstream's release notes (github.com/containers/bubblewrap/releases: 0.5.0, 0.7.0,
- * 0.8.0; the 0.6.x that flatpak took up for --add-seccomp-fd), and from the options that bubblewrap.c of 0.4.1, 0.8.0 and 0.12.0 takes. The descriptors
- * came with 0.10.0 (Debian's changelog of 0.8.0-2+deb12u1, which has them too). Up to 0.13.1 none
- * was taken out. {{0}}: in 0.4.1, if not long before. When is of no account: for want of
+ * 0.8.0), and from the options that bubblewrap.c of 0.4.1, 0.8.0 and 0.12.0 takes. The descriptors
+ * came with 0.10.0 (Debian's changelog of 0.8.0-2+deb12u1, which has them too), --add-seccomp-fd
+ * (pull request 459) with 0.6.0. Up to 0.13.1 none was taken out. {{0}}: in 0.4.1, if not long before. When is of no account: for want of
  * --clearenv no plan can be carried out before 0.5.0. */
 static const struct option options_known[] = {
 	{"--add-seccomp-fd", 1, {{0, 6, 0}}},

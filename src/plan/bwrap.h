@@ -40,8 +40,8 @@ struct bwrap_version {
 };
 
 /* A source that the caller opens or checks right before the run, so that nobody can put something
- * else in its place after it was planned; or the bytes of a file, for which the caller makes a
- * descriptor (the filter of system calls is one). The word is "" where it wants a descriptor's number. */
+ * else in its place after it was planned; or the bytes of a file or of the filter, for which the
+ * caller makes a descriptor. The word is "" where it wants a descriptor's number. */
 struct bwrap_source {
 	size_t word;      /* index into words */
 	const char *path; /* host path, borrowed from the plan; NULL = data */
@@ -68,15 +68,16 @@ void bwrap_words_clear(struct bwrap_words *words);
 bool bwrap_version_parse(struct bwrap_version *version, const char *text);
 /* Fits a proven plan and its options to a release of bwrap, so that bwrap_spell uses no option that
  * the release lacks. What the plan can do without is taken out, with a note in the plan: the
- * default sizes of tmpfs, and disable_userns; an older option for the filter does the same. Where it cannot, ERR_PLAN names the option, the
- * release that has it, and what needs it. */
+ * default sizes of tmpfs, and disable_userns; for the filter an older option does the same. Where
+ * it cannot, ERR_PLAN names the option, the release that has it, and what needs it. */
 int bwrap_fit(struct plan *plan, struct bwrap_options *options, const struct policy *policy,
 	const struct bwrap_version *target, struct err *err);
 
 /* Prints one option with its operands a line, shell-quoted, " \" at line ends, data as
- * here-documents on descriptors from BWRAP_DATA_FD on, then the command (NULL-terminated, may be empty), so
- * that the text pasted after "bwrap " works in bash (bytes that are no text go through base64(1)). A variable that the policy calls a secret gets
- * its value from the shell's, which has to have it; what words have for it is not looked at. */
+ * here-documents on descriptors from BWRAP_DATA_FD on (what is no text by base64(1)), then the
+ * command (NULL-terminated, may be empty), so that the text pasted after "bwrap " works in bash. A
+ * variable that the policy calls a secret gets its value from the shell's, which has to have it; what
+ * words have for it is not looked at. */
 void bwrap_print(FILE *out, const struct bwrap_words *words, const struct policy *policy,
 	char *const *command);
 

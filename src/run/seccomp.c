@@ -548,13 +548,14 @@ static void describe(const struct filter_spec *spec, const char *name, int error
 
 void filter_describe(const struct filter_spec *spec, enum filter_arch arch, struct strvec *lines)
 {
-	uint32_t token = arches[arch].token;
 	const struct strvec *lists[] = {spec->allow, spec->deny};
+	uint32_t token;
 
 	if (!filter_needed(spec)) {
 		strvec_push(lines, "any call: allow");
 		return;
 	}
+	token = arches[arch].token;
 	strvec_pushf(lines, "any call of another architecture than %s: %s", arches[arch].name,
 		spec->kill ? "kill" : "ENOSYS");
 	for (size_t k = 0; k < 2; k++)

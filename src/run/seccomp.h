@@ -90,7 +90,7 @@ struct filter_builtin {
 /* Those for this architecture, ended by one without code. */
 extern const struct filter_builtin filter_builtins[];
 
-/* The filter in words, a line each: appended to lines. */
+/* The filter in words, a line each: appended to lines. arch is not looked at where none is needed. */
 void filter_describe(
 	const struct filter_spec *spec, enum filter_arch arch, struct strvec *lines);
 

@@ -177,6 +177,8 @@ sub printed {
 	is(run($who, [@print, qw(--seccomp none)])->{out}, "any call: allow\n", "$who->{name}: of none");
 	my $none = run($who, [@print, qw(--seccomp none -0)]);
 	is("$none->{code} $none->{out}", '125 ', "$who->{name}: none has no bytes");
+	my $unknown = put($who, "$who->{home}/unknown.json", '{"sbx": 1, "extends": ["default"], "seccomp": {"allow": ["ptrase"]}}');
+	like(run($who, [$PLAN, '-p', $unknown])->{err}, qr{unknown\.json: /seccomp/allow/0: "ptrase" is no system call}, "$who->{name}: sbx-plan refuses what is no call");
 	my $bytes = run($who, [@print, '-0'])->{out};
 	cmp_ok(length $bytes, '>', 1000, "$who->{name}: the filter's bytes");
 	my $file = put($who, "$who->{home}/bytes", $bytes);
