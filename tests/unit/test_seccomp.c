@@ -392,6 +392,33 @@ static void test_closes(void)
 	ok(filter_closes_userns(&specs[STRICT]), "strict closes them");
 }
 
+/* What has no filter built in gets one of its own. */
+static void test_made(void)
+{
+	CLEANUP_STRVEC struct strvec names = {0};
+	const struct filter_spec own[] = {{.profile = FILTER_DEFAULT, .kill = true},
+		{.profile = FILTER_DEFAULT, .allow = &names},
+		{.profile = FILTER_DEFAULT, .deny = &names},
+		{.profile = FILTER_NONE, .deny = &names}};
+
+	strvec_push(&names, "keyctl");
+	strvec_push(&names, "ptrace");
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++) {
+		struct filter_program built = build(&own[i], filter_native()), program;
+		struct filter_program plain = build(&specs[DEFAULT], filter_native());
+		struct err err;
+
+		ok(filter_make(&program, &own[i], &err) == 0 && program.len == built.len &&
+				memcmp(program.data, built.data, built.len) == 0,
+			"own filter %zu: is what it asks for", i);
+		ok(program.len != plain.len || memcmp(program.data, plain.data, plain.len) != 0,
+			"own filter %zu: is not a built-in one", i);
+		filter_program_clear(&program);
+		filter_program_clear(&built);
+		filter_program_clear(&plain);
+	}
+}
+
 static void test_builtin(void)
 {
 	for (int s = 0; s < 8; s++) {
@@ -449,6 +476,7 @@ int main(void)
 	test_lists();
 	test_newer();
 	test_closes();
+	test_made();
 	test_builtin();
 	test_words();
 	return done_testing();
