@@ -56,7 +56,8 @@ static const struct {
 	[CAUSE_SECCOMP] = {"seccomp", "a seccomp filter forbids it",
 		"docker, podman: --security-opt seccomp=unconfined, or a profile that allows "
 		"clone, unshare, setns, mount, umount2 and pivot_root; Kubernetes: "
-		"securityContext.seccompProfile.type: Unconfined; systemd: RestrictNamespaces=no"},
+		"securityContext.seccompProfile.type: Unconfined; systemd: RestrictNamespaces=no; "
+		"in a sandbox of sbx-exec: process.nested_userns: true in its policy"},
 	[CAUSE_KILLED] = {"seccomp-kills", "a seccomp filter kills what makes a sandbox",
 		"docker, podman: --security-opt seccomp=unconfined, or a profile that allows "
 		"clone, unshare, setns, mount, umount2, pivot_root and keyctl; Kubernetes: "
