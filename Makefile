@@ -52,7 +52,8 @@ endif
 
 TOOLS := sbx-plan sbx-exec sbx-job
 BINS := $(TOOLS:%=$(BUILD)/%)
-LIB_SRC := $(filter-out $(TOOLS:%=src/cmd/%.c),$(sort $(wildcard src/*/*.c)))
+# What runs while sbx is built is no part of it.
+LIB_SRC := $(filter-out $(TOOLS:%=src/cmd/%.c) src/cmd/seccomp-builtin.c,$(sort $(wildcard src/*/*.c)))
 BUILTINS := $(sort $(wildcard policies/*.json))
 TEST_LIB_SRC := $(sort $(wildcard tests/lib/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
@@ -60,7 +61,7 @@ HELPER_SRC := $(sort $(wildcard tests/hostile/*.c tests/integration/*.c))
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
 DOCUMENTS := README.md LICENSE docs/guide.md docs/environments.md docs/security.md docs/sbx-report.schema.json
-C_SRC := $(sort $(wildcard src/*.c src/*/*.c tests/*/*.c contrib/static/*.c))
+C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c contrib/static/*.c))
 
 # Unit tests are built apart, with sanitizers; cover counts lines in the same objects that the tools are made of.
 UNIT_OBJ := san
@@ -135,7 +136,7 @@ $(BUILD)/san/builtin.o: $(BUILD)/builtin.c
 	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SAN) -Wno-overlength-strings -MMD -MP -c -o $@ $<
 
 # The built-in filters of system calls, as C for every architecture.
-BUILTIN_MAKER_SRC := src/seccomp-builtin.c src/run/seccomp.c src/base/mem.c src/base/err.c src/base/nearest.c src/base/strvec.c
+BUILTIN_MAKER_SRC := src/cmd/seccomp-builtin.c src/run/seccomp.c src/base/mem.c src/base/err.c src/base/nearest.c src/base/strvec.c
 $(BUILD)/seccomp-builtin: $(BUILTIN_MAKER_SRC) $(wildcard src/base/*.h) src/run/seccomp.h
 	@mkdir -p $(@D)
 	$(call say,MAKE)$(BUILD_CC) $(ALL_CPPFLAGS) -std=gnu11 -o $@ $(BUILTIN_MAKER_SRC) $(BUILD_LIBS)

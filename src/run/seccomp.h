@@ -14,7 +14,7 @@
  * first steps, by its own doing.
  *
  * The only includer of libseccomp, and of no policy. It is also linked into the program that makes the
- * built-in filters when sbx is built (src/seccomp-builtin.c).
+ * built-in filters when sbx is built (src/cmd/seccomp-builtin.c).
  */
 #ifndef SBX_RUN_SECCOMP_H
 #define SBX_RUN_SECCOMP_H
