@@ -6,6 +6,7 @@
 #include "plan/alias.h"
 #include "plan/command.h"
 #include "plan/view.h"
+#include "run/hold.h"
 #include "run/host.h"
 #include "run/stdio.h"
 #include "run/supervise.h"
@@ -192,7 +193,7 @@ static int make_plan(struct exec *e, struct err *err)
 	struct prepared *p = &e->prepared;
 	struct bwrap_options bwrap = {.hostname = e->probe.hostname,
 		.disable_userns = e->probe.disable_userns,
-		.new_session = true,
+		.new_session = e->tty.master < 0,
 		.label = p->identity.label,
 		.uid = p->identity.shown_uid,
 		.gid = p->identity.shown_gid,
@@ -536,6 +537,7 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		.gid = e->prepared.identity.gid,
 		.outer = e->probe.outer,
 		.slave = policy->propagation == PROPAGATION_SLAVE,
+		.tty = &e->tty,
 		.direct = policy->stdio == STDIO_DIRECT,
 		.output = {.capture = e->options.capture,
 			.files = e->options.output_dir ? e->output : NULL,
@@ -563,6 +565,40 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 	return 0;
 }
 
+/* Whether the command is to have a terminal: asked for, or the caller sees its output on one. */
+static bool wants_tty(const struct exec *e)
+{
+	const struct options *o = &e->options;
+
+	if (e->sink || o->tty != TTY_AUTO)
+		return !e->sink && o->tty == TTY_ALWAYS;
+	return isatty(STDOUT_FILENO) && !o->capture && !o->output_dir &&
+	       !e->prepared.policy.limits.output;
+}
+
+/* Makes the command's terminal. One that was not asked for is left out where it cannot be had. */
+static int open_tty(struct exec *e, struct err *err)
+{
+	int error = 0;
+
+	tty_find(&e->tty);
+	if (!wants_tty(e))
+		return 0;
+	if (e->probe.outer != OUTER_ALL)
+		err_set(err, ERR_PROBE,
+			"the command cannot have a terminal: there is no process "
+			"namespace around bwrap");
+	else if ((error = hold_try_tty()) < 0)
+		err_set(err, ERR_PROBE, "the command cannot have a terminal (ptrace): %s",
+			strerror(-error));
+	else if (tty_open(&e->tty, e->prepared.identity.uid, e->prepared.identity.gid, err) == 0)
+		return 0;
+	if (e->options.tty == TTY_ALWAYS)
+		return err_hint(err, "leave out --tty: it then sees pipes");
+	strvec_pushf(&e->notes, "%s: it sees pipes", err->message);
+	return 0;
+}
+
 static int run(struct exec *e, enum run_phase *phase, struct err *err)
 {
 	int rc;
@@ -575,6 +611,8 @@ static int run(struct exec *e, enum run_phase *phase, struct err *err)
 		return -1;
 	*phase = PHASE_PROBE;
 	rc = probe_host(e, err);
+	if (rc == 0)
+		rc = open_tty(e, err);
 	for (int left = MAX_ATTEMPTS;; left--) {
 		for (size_t i = 0; i < e->notes.n; i++)
 			strvec_push(&e->result.notes, e->notes.v[i]);
@@ -640,6 +678,7 @@ int exec_conclude(struct exec *e)
 
 void exec_clear(struct exec *e)
 {
+	tty_close(&e->tty);
 	newfile_close(&e->report);
 	newfile_close(&e->output[0]);
 	newfile_close(&e->output[1]);

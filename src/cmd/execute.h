@@ -15,13 +15,14 @@
 #include "run/probe.h"
 #include "run/report.h"
 #include "run/table.h"
+#include "run/tty.h"
 
 #include <stddef.h>
 
 /* EXEC_INIT at first, with tool and options set, and what else the caller wants; ended by exec_clear. */
 #define EXEC_INIT                                                                                  \
 	.report = NEWFILE_INIT, .output = {NEWFILE_INIT, NEWFILE_INIT},                            \
-	.prepared = {.starts = true}, .result = RUN_RESULT_INIT
+	.prepared = {.starts = true}, .tty = TTY_INIT, .result = RUN_RESULT_INIT
 struct exec {
 	const char *tool; /* whose messages they are */
 	struct options options;
@@ -41,6 +42,7 @@ struct exec {
 	int *fds; /* for bwrap and the command: --pass-fd, then the data of words */
 	size_t n_fds;
 	struct limits limits;
+	struct tty tty;
 	struct run_result result;
 };
 

@@ -32,8 +32,9 @@ struct option_row {
 	const char *group; /* heading in the help, for the first of its group */
 	const char *name;
 	char letter; /* 0 = none; a row without name has only the letter */
-	/* What the help calls the argument; NULL = none. Shells' completions go by it
-	 * (contrib/completions): PATH, FILE, ..., and words in small letters stand for themselves. */
+	/* What the help calls the argument; NULL = none, "[=": it can be left out. Shells'
+	 * completions go by it (contrib/completions): PATH, FILE, ..., and words in small letters
+	 * stand for themselves. */
 	const char *arg;
 	const char *help;
 	unsigned tools;
@@ -45,8 +46,9 @@ struct option_row {
 };
 
 static handle_fn add_policy, add_to_list, set_value, set_true, add_bind, add_tmpfs, add_variable,
-	set_bwrap, set_report, set_output_dir, set_text, set_size, set_count, set_time, add_pass_fd,
-	set_output, add_question, set_switch, set_target, show_help, show_version, show_completion;
+	set_bwrap, set_report, set_output_dir, set_tty, set_text, set_size, set_count, set_time,
+	add_pass_fd, set_output, add_question, set_switch, set_target, show_help, show_version,
+	show_completion;
 
 static const struct option_row table[] = {
 	{"Policy", "policy", 'p', "NAME|FILE", "add a policy: a name, or a file (with a slash)",
@@ -95,6 +97,9 @@ static const struct option_row table[] = {
 		add_to_list, NULL, "require", 0},
 	{NULL, "pass-fd", 0, "N", "keep this descriptor open for the command", TOOL_EXEC,
 		add_pass_fd, NULL, NULL, 0},
+	{NULL, "tty", 0, "[=WHEN]",
+		"a terminal of its own: always, never, or auto (where stdout is one)", TOOL_EXEC,
+		set_tty, NULL, NULL, 0},
 	{"Output", "print", 0, NULL, "bwrap's options for a shell, one a line (the default)",
 		TOOL_PLAN, set_output, NULL, NULL, OUTPUT_PRINT},
 	{NULL, NULL, '0', NULL, "bwrap's options, NUL-separated, for its --args", TOOL_PLAN,
@@ -414,6 +419,22 @@ static int set_output_dir(struct parse *p, const struct option_row *row, const c
 	return 0;
 }
 
+static int set_tty(struct parse *p, const struct option_row *row, const char *arg)
+{
+	static const char *const whens[] = {
+		[TTY_AUTO] = "auto", [TTY_ALWAYS] = "always", [TTY_NEVER] = "never"};
+
+	(void)row;
+	for (int i = 0; i < (int)(sizeof(whens) / sizeof(*whens)); i++) {
+		if (strcmp(arg ? arg : "always", whens[i]) == 0) {
+			p->options->tty = (enum tty_when)i;
+			return 0;
+		}
+	}
+	return usage(p, "--tty", "the argument must be always, never or auto",
+		"--tty alone means always");
+}
+
 static int add_pass_fd(struct parse *p, const struct option_row *row, const char *arg)
 {
 	struct options *o = p->options;
@@ -586,7 +607,8 @@ static int show_help(struct parse *p, const struct option_row *row, const char *
 			!r->name    ? ""
 			: r->letter ? ", --"
 				    : "  --",
-			r->name ? r->name : "", r->arg ? " " : "", r->arg ? r->arg : "");
+			r->name ? r->name : "", r->arg && *r->arg != '[' ? " " : "",
+			r->arg ? r->arg : "");
 		printf("  %-28s %s\n", left, r->help);
 	}
 	printf("\nSee %s(1) and sbx-policy(5).\n",
@@ -686,7 +708,10 @@ static void make_lists(enum tool tool, struct option *longs, char *shorts)
 			*shorts++ = ':';
 		if (table[i].name)
 			*longs++ = (struct option){table[i].name,
-				table[i].arg ? required_argument : no_argument, NULL, (int)i + 256};
+				!table[i].arg          ? no_argument
+				: *table[i].arg == '[' ? optional_argument
+						       : required_argument,
+				NULL, (int)i + 256};
 	}
 	*shorts = '\0';
 	*longs = (struct option){0};
@@ -768,7 +793,7 @@ static int check_combination(struct parse *p, bool has_command)
 			"an answer is text or, with --json, JSON",
 			"leave it out: an answer proves the plan too");
 	if (o->probe &&
-		(has_command || o->policies.n || o->flags || o->report || o->n_pass_fds ||
+		(has_command || o->policies.n || o->flags || o->report || o->n_pass_fds || o->tty ||
 			o->capture || o->output_dir || o->strict || o->summary || o->progress))
 		return usage(p, "--probe", "no command is run, under no policy",
 			"it goes with --json and --bwrap only");

@@ -46,6 +46,9 @@ enum plan_answer {
 	ANSWER_SECCOMP, /* --print-seccomp; it alone knows OUTPUT_NUL: the filter's bytes */
 };
 
+/* Whether the command gets a terminal of its own. */
+enum tty_when { TTY_AUTO, TTY_ALWAYS, TTY_NEVER };
+
 struct options {
 	struct strvec policies;   /* -p, in order; "default" when none was given */
 	json *flags;              /* the command line's layer; NULL when no flag made one */
@@ -56,6 +59,7 @@ struct options {
 	char *output_dir;         /* sbx-exec --output-dir DIR or NULL */
 	int *pass_fds;            /* sbx-exec --pass-fd */
 	size_t n_pass_fds;
+	enum tty_when tty;       /* sbx-exec --tty */
 	bool probe;              /* sbx-exec --probe */
 	enum plan_output output; /* sbx-plan; sbx-exec --probe and sbx-job know OUTPUT_JSON */
 	enum plan_answer answer; /* sbx-plan */

@@ -5,6 +5,7 @@
 #include "base/read.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -12,10 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -191,12 +196,145 @@ static void let_go(pid_t command)
 		waitpid(command, NULL, __WALL);
 }
 
-int hold_gate(pid_t init, bool *no_command, struct err *err)
+static void end_traced(pid_t command)
+{
+	kill(command, SIGKILL);
+	waitpid(command, NULL, __WALL);
+}
+
+/* What differs between machines: a system call put into the registers of a process that has just
+ * come out of one, what it returned, and where the stack has room. */
+#if defined(__x86_64__)
+static void put_call(struct user_regs_struct *r, const unsigned long words[4])
+{
+	r->rip -= 2; /* back to the instruction "syscall" */
+	r->orig_rax = -1UL;
+	r->rax = words[0];
+	r->rdi = words[1];
+	r->rsi = words[2];
+	r->rdx = words[3];
+}
+
+static long call_result(const struct user_regs_struct *r)
+{
+	return (long)r->rax;
+}
+
+static unsigned long stack_room(const struct user_regs_struct *r)
+{
+	return r->rsp - 1024; /* beyond the 128 bytes that may be in use */
+}
+#elif defined(__aarch64__)
+static void put_call(struct user_regs_struct *r, const unsigned long words[4])
+{
+	r->pc -= 4; /* back to the instruction "svc" */
+	r->regs[8] = words[0];
+	for (int i = 0; i < 3; i++)
+		r->regs[i] = words[1 + i];
+}
+
+static long call_result(const struct user_regs_struct *r)
+{
+	return (long)r->regs[0];
+}
+
+static unsigned long stack_room(const struct user_regs_struct *r)
+{
+	return r->sp - 1024;
+}
+#else
+#define NO_CALLS
+#endif
+
+#ifdef NO_CALLS
+static long take_foreground(pid_t pid)
+{
+	(void)pid;
+	return -ENOSYS;
+}
+#else
+/* Makes a stopped process, whose registers own is a copy of, call the kernel. What that returns, or
+ * -errno. */
+static long call_in(pid_t pid, const struct user_regs_struct *own, const unsigned long words[4])
+{
+	struct user_regs_struct regs = *own;
+	struct iovec io = {&regs, sizeof(regs)};
+
+	put_call(&regs, words);
+	if (ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &io) < 0)
+		return -errno;
+	for (int i = 0; i < 2; i++) { /* it stops before and behind the call */
+		int status = trace(PTRACE_SYSCALL, pid, 0) < 0 ? -errno : wait_stop(pid);
+
+		if (status < 0)
+			return status;
+		if (status >> 8 != SIGTRAP)
+			return -EINTR;
+	}
+	return ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &io) < 0 ? -errno : call_result(&regs);
+}
+
+/* Moves the command's process, which is stopped at its birth, into a group of its own in the
+ * foreground of its terminal; 0 or -errno. No signal comes in between, and none is sent for taking the
+ * foreground from behind: all are blocked meanwhile. */
+static long take_foreground(pid_t pid)
+{
+	struct user_regs_struct own;
+	struct iovec io = {&own, sizeof(own)};
+	uint64_t mask, all = ~UINT64_C(0);
+	unsigned long at;
+	long result;
+
+	if (ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &io) < 0 ||
+		ptrace(PTRACE_GETSIGMASK, pid, sizeof(mask), &mask) < 0 ||
+		ptrace(PTRACE_SETSIGMASK, pid, sizeof(all), &all) < 0)
+		return -errno;
+	at = stack_room(&own);
+	result = call_in(pid, &own, (unsigned long[]){SYS_setpgid, 0, 0, 0});
+	if (result == 0) /* by the number that it has inside */
+		result = call_in(pid, &own, (unsigned long[]){SYS_getpid, 0, 0, 0});
+	if (result > 0)
+		result = ptrace(PTRACE_POKEDATA, pid, at, (unsigned long)result) < 0 ? -errno : 0;
+	if (result == 0)
+		result = call_in(
+			pid, &own, (unsigned long[]){SYS_ioctl, STDOUT_FILENO, TIOCSPGRP, at});
+	if (result == 0 && (ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &io) < 0 ||
+				   ptrace(PTRACE_SETSIGMASK, pid, sizeof(mask), &mask) < 0))
+		result = -errno;
+	return result;
+}
+#endif
+
+int hold_try_tty(void)
+{
+#ifdef NO_CALLS
+	return -ENOSYS;
+#else
+	pid_t pid = fork();
+	int result;
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		for (;;)
+			pause();
+	}
+	result = pid < 0 ? -errno : hold_attach(pid);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	return result;
+#endif
+}
+
+int hold_gate(pid_t init, bool tty, pid_t *out, struct err *err)
 {
 	pid_t command = await_fork(init);
+	long result;
 	int status;
 
-	*no_command = command == 0;
+	*out = command;
 
 	/* Also when there is no command, or it has been killed: how bwrap ends will tell. */
 	trace(PTRACE_DETACH, init, 0);
@@ -206,6 +344,14 @@ int hold_gate(pid_t init, bool *no_command, struct err *err)
 	}
 	if (command <= 0)
 		return 0;
+	result = tty ? take_foreground(command) : 0;
+	/* Killed, it ends as such. */
+	if (result < 0 && result != -ESRCH) {
+		end_traced(command);
+		return err_set(err, ERR_SETUP,
+			"the command cannot take its terminal's foreground: %s",
+			strerror((int)-result));
+	}
 	for (int i = 0; i < STEPS; i++) {
 		if (is_clean(init)) {
 			let_go(command);
@@ -216,7 +362,6 @@ int hold_gate(pid_t init, bool *no_command, struct err *err)
 			return 0;
 		pause_step();
 	}
-	kill(command, SIGKILL);
-	waitpid(command, NULL, __WALL);
+	end_traced(command);
 	return err_set(err, ERR_SETUP, "the sandbox's first process keeps descriptors open");
 }

@@ -8,6 +8,11 @@
  * And bwrap forks the command before the sandbox's pid 1 has closed what it inherited, a descriptor
  * of the /proc around the sandbox among it, which the command could reach as /proc/1/fd: so the
  * command's process is stopped at the fork (ptrace) until pid 1 has nothing open any more.
+ *
+ * With a terminal the command's process is, in the same moment, moved into a process group of its
+ * own in the terminal's foreground, as a shell does with a job: bwrap puts it into its own, where
+ * the keys' signals, and those that the command sends to its group, would end bwrap. Nobody but the
+ * process itself can do that: it is made to by system calls put into it.
  */
 #ifndef SBX_RUN_HOLD_H
 #define SBX_RUN_HOLD_H
@@ -51,8 +56,12 @@ int hold_verify(int root, const struct expected_mount *mounts, size_t n, struct 
 /* Attaches to pid 1 before the command is let go. 0 or -errno (-EPERM: the system forbids it). */
 int hold_attach(pid_t init);
 /* After the command was let go: keeps it from running until pid 1 is clean, then detaches from
- * both. no_command: pid 1 ended without having forked one. -1 with ERR_SETUP when that does not come
- * about; everything must then be killed. */
-int hold_gate(pid_t init, bool *no_command, struct err *err);
+ * both. tty: its standard output is its session's terminal, and it becomes the foreground of that.
+ * command gets its pid: 0 when pid 1 ended without having forked it, negative when that is not known.
+ * -1 with ERR_SETUP when that does not come about; everything must then be killed. */
+int hold_gate(pid_t init, bool tty, pid_t *command, struct err *err);
+/* Whether a command can be given a terminal: tries to attach to a process of our own. 0 or -errno;
+ * -ENOSYS: not on this machine. */
+int hold_try_tty(void);
 
 #endif

@@ -36,6 +36,7 @@ enum step {
 	STEP_KEYS,
 	STEP_USER,
 	STEP_PROCESS,
+	STEP_TTY,
 	STEP_MOUNTS,
 	STEP_PROC,
 	STEP_FDS,
@@ -48,6 +49,7 @@ static const char *const step_names[] = {
 	[STEP_KEYS] = "leave the caller's session keyring (/proc/key-users has the quotas)",
 	[STEP_USER] = "become the user that the command is to run as",
 	[STEP_PROCESS] = "make a process group that ends with its parent",
+	[STEP_TTY] = "give the command its terminal",
 	[STEP_MOUNTS] = "set up the mounts around bwrap",
 	[STEP_PROC] = "mount a /proc for the process namespace around bwrap",
 	[STEP_FDS] = "hand over descriptors",
@@ -148,17 +150,25 @@ static void guard_sweep(bool outer)
 	} while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
 }
 
-/* Runs bwrap as a child and ends as it ended, when all is gone. SIGUSR1 means: kill everything. */
+/* Runs bwrap as a child and ends as it ended, when all is gone. SIGUSR1 means: kill everything; with a
+ * tty SIGUSR2: stop everything, and SIGCONT: let it go on. */
 static _Noreturn void guard(const struct shim *shim)
 {
 	bool outer = shim->spec->outer == OUTER_ALL;
+	int tty = shim->spec->tty;
 	siginfo_t info = {.si_pid = 0};
 	sigset_t set;
 	pid_t pid;
+	int sig;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGUSR1);
+	if (tty >= 0) {
+		sigaddset(&set, SIGUSR2);
+		sigaddset(&set, SIGCONT);
+		sigaddset(&set, SIGTTOU); /* bwrap takes the foreground from behind */
+	}
 	sigprocmask(SIG_SETMASK, &set, NULL);
 	pid = prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? -1 : fork();
 	if (pid < 0)
@@ -170,6 +180,8 @@ static _Noreturn void guard(const struct shim *shim)
 			shim_fail(shim, STEP_PROCESS);
 		if (getppid() != parent)
 			_exit(125);
+		if (tty >= 0 && tcsetpgrp(tty, getpid()) < 0)
+			shim_fail(shim, STEP_TTY);
 		shim_exec(shim);
 	}
 	/* Its memory is the caller's, environment and all, which the user may not see who it is now;
@@ -178,8 +190,11 @@ static _Noreturn void guard(const struct shim *shim)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	/* Above all the other ends of the pumps' pipes: a reader would wait for them. */
 	close_range(3, ~0U, 0);
-	while (info.si_pid == 0 && sigwaitinfo(&set, NULL) != SIGUSR1)
+	while (info.si_pid == 0 && (sig = sigwaitinfo(&set, NULL)) != SIGUSR1) {
+		if (sig == SIGUSR2 || sig == SIGCONT)
+			kill(-1, sig == SIGUSR2 ? SIGSTOP : SIGCONT);
 		waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+	}
 	if (info.si_pid == 0)
 		info = (siginfo_t){.si_code = CLD_KILLED, .si_status = SIGKILL};
 	guard_sweep(outer);
@@ -282,8 +297,10 @@ static _Noreturn int shim_main(void *arg)
 		shim_fail(shim, STEP_PROCESS);
 	if (poll(&alive, 1, 0) != 0)
 		_exit(125);
-	if (setpgid(0, 0) < 0)
+	if (shim->spec->tty < 0 ? setpgid(0, 0) < 0 : setsid() < 0)
 		shim_fail(shim, STEP_PROCESS);
+	if (shim->spec->tty >= 0 && ioctl(shim->spec->tty, TIOCSCTTY, 0) < 0)
+		shim_fail(shim, STEP_TTY);
 	if (shim->spec->outer != OUTER_NONE)
 		shim_mounts(shim);
 	/* bwrap looks its child up in /proc, by the pid that it has in this namespace. */
@@ -541,6 +558,16 @@ bool launch_taken(const struct child *child)
 void launch_kill(const struct child *child)
 {
 	syscall(SYS_pidfd_send_signal, child->pidfd, SIGUSR1, NULL, 0);
+}
+
+void launch_stop(const struct child *child)
+{
+	syscall(SYS_pidfd_send_signal, child->pidfd, SIGUSR2, NULL, 0);
+}
+
+void launch_continue(const struct child *child)
+{
+	syscall(SYS_pidfd_send_signal, child->pidfd, SIGCONT, NULL, 0);
 }
 
 static int64_t milliseconds(const struct timeval *t)

@@ -54,6 +54,8 @@ struct launch_spec {
 	bool slave;              /* what the host mounts later appears inside, too */
 	const struct leaf *leaf; /* the cgroups that all is to be in; NULL: the caller's */
 	bool hold;               /* the command waits for launch_release */
+	int tty; /* with OUTER_ALL: what becomes the controlling terminal of a session of its own,
+		    with bwrap in the foreground; -1: there is none */
 };
 
 /* A started bwrap. Zero-initialise; ended by child_close. */
@@ -78,6 +80,10 @@ void launch_release(struct child *child);
 bool launch_taken(const struct child *child);
 /* Kills everything that was started. */
 void launch_kill(const struct child *child);
+/* With a tty: stops all processes, however they are grouped, or lets all go on. The shim does it,
+ * soon. */
+void launch_stop(const struct child *child);
+void launch_continue(const struct child *child);
 /* How bwrap ended, and what the whole tree used. */
 struct child_end {
 	bool killed;     /* by a signal; known only where bwrap has told no exit code */

@@ -281,6 +281,7 @@ static bool run_bwrap(struct trials *t, const struct strvec *words, enum outer o
 		.keep = &null,
 		.n_keep = 1,
 		.outer = outer,
+		.tty = -1,
 	};
 	int64_t left = t->end - clock_ms(CLOCK_MONOTONIC);
 	struct child child = {0};

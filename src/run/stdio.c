@@ -76,10 +76,29 @@ static int make_alarm(struct stdio *io, struct err *err)
 	return 0;
 }
 
+/* A copy for what closes it. Nothing can be done without. */
+static int dup_own(int fd)
+{
+	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+static struct pump *new_pump(struct stdio *io, int stream, int from, int to)
+{
+	struct pump *pump = &io->pumps[io->n_pumps++];
+
+	*pump = (struct pump){
+		.stream = stream,
+		.from = from,
+		.to = to,
+		.buf = xcalloc(PUMP_SIZE, 1),
+		.limit = UINT64_MAX,
+	};
+	return pump;
+}
+
 /* Makes the pipe of one stream; what it goes on to, or comes from, is the caller's so far. */
 static struct pump *add_pump(struct stdio *io, int stream, struct err *err)
 {
-	struct pump *pump = &io->pumps[io->n_pumps];
 	int ours = stream == 0 ? 1 : 0;
 	int fds[2];
 
@@ -88,27 +107,38 @@ static struct pump *add_pump(struct stdio *io, int stream, struct err *err)
 			strerror(errno));
 		return NULL;
 	}
-	*pump = (struct pump){
-		.stream = stream,
-		.from = stream == 0 ? 0 : fds[ours],
-		.to = stream == 0 ? fds[ours] : stream,
-		.buf = xcalloc(PUMP_SIZE, 1),
-		.limit = UINT64_MAX,
-	};
 	io->fds[stream] = fds[!ours];
-	io->n_pumps++;
+	return new_pump(io, stream, stream == 0 ? 0 : fds[ours], stream == 0 ? fds[ours] : stream);
+}
+
+/* The pump of what is typed. */
+static struct pump *add_keys(struct stdio *io, const struct tty *tty, struct err *err)
+{
+	struct pump *pump;
+
+	if (make_alarm(io, err) < 0)
+		return NULL;
+	pump = tty->master < 0 ? add_pump(io, 0, err)
+			       : new_pump(io, 0, tty->terminal, dup_own(tty->master));
+	if (pump) {
+		pump->keys = &tty->keys;
+		pump->pty = tty->master >= 0;
+	}
 	return pump;
 }
 
-/* The pump of standard output or error; regular: the caller's own is such a file. */
-static int add_output(struct stdio *io, int stream, bool regular, const struct output_spec *output,
-	struct err *err)
+/* The pump of standard output or error, from there or, for -1, a new pipe; regular: the caller's own is
+ * such a file. */
+static int add_output(struct stdio *io, int stream, int from, bool regular,
+	const struct output_spec *output, struct err *err)
 {
-	struct pump *pump = add_pump(io, stream, err);
+	struct pump *pump =
+		from < 0 ? add_pump(io, stream, err) : new_pump(io, stream, from, stream);
 
 	if (!pump || make_alarm(io, err) < 0)
 		return -1;
 	pump->may_block = !regular;
+	pump->pty = from >= 0;
 	if (output->capture) {
 		pump->to = -1;
 		pump->capture.bound = CAPTURE_DEFAULT;
@@ -130,34 +160,56 @@ static int add_output(struct stdio *io, int stream, bool regular, const struct o
 	return 0;
 }
 
-int stdio_open(struct stdio *io, bool direct, const struct output_spec *output, struct err *err)
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether a stream of the command's is the pty. */
+static bool takes_pty(int stream, const struct stat st[3])
+{
+	return stream == 1 ||
+	       (stream == 0 ? isatty(0) : same_file(&st[1], &st[2]) || (isatty(1) && isatty(2)));
+}
+
+int stdio_open(struct stdio *io, bool direct, const struct output_spec *output,
+	const struct tty *tty, struct err *err)
 {
 	bool elsewhere = output->capture || output->files || output->sink;
 	struct stat st[3];
 
+	if (tty->master >= 0 && tty->terminal >= 0 && !add_keys(io, tty, err))
+		return -1;
 	for (int i = 0; i <= 2; i++) {
-		bool regular;
+		bool regular, terminal = isatty(i);
 
 		if (stdio_check(i, stream_names[i], err) < 0)
 			return -1;
 		if (fstat(i, &st[i]) < 0)
 			return err_set(err, ERR_SYSTEM, "%s: %s", stream_names[i], strerror(errno));
 		regular = S_ISREG(st[i].st_mode);
+		if (tty->master >= 0 && takes_pty(i, st)) {
+			io->fds[i] = i == 2 ? io->fds[1] : dup_own(tty->slave);
+			if (i == 1 &&
+				add_output(io, 1, dup_own(tty->master), regular, output, err) < 0)
+				return -1;
+			continue;
+		}
 		if (i == 0) {
-			if (regular && !direct && !add_pump(io, 0, err))
+			if (terminal ? !add_keys(io, tty, err)
+				     : regular && !direct && !add_pump(io, 0, err))
 				return -1;
 			continue;
 		}
 		/* One that was closed, so that it cannot be written, is left so. */
-		if (!elsewhere && (!regular || direct) &&
+		if (!elsewhere && !terminal && (!regular || direct) &&
 			(!output->limit || (fcntl(i, F_GETFL) & O_ACCMODE) == O_RDONLY))
 			continue;
-		if (i == 2 && (output->sink ? !output->sink->split
-					    : !elsewhere && io->fds[1] != 1 &&
-						      st[1].st_dev == st[2].st_dev &&
-						      st[1].st_ino == st[2].st_ino))
+		if (i == 2 && tty->master < 0 &&
+			(output->sink ? !output->sink->split
+				      : !elsewhere && io->fds[1] != 1 && same_file(&st[1], &st[2])))
 			io->fds[2] = io->fds[1];
-		else if (add_output(io, i, regular, output, err) < 0)
+		else if (add_output(io, i, -1, regular, output, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -210,18 +262,36 @@ void stdio_close(struct stdio *io)
 
 void pump_wait(const struct pump *pump, struct pollfd fds[2])
 {
-	fds[0] = (struct pollfd){.fd = pump->len ? -1 : pump->from, .events = POLLIN};
+	bool reads = !pump->len && (!pump->keys || *pump->keys);
+
+	fds[0] = (struct pollfd){.fd = reads ? pump->from : -1, .events = POLLIN};
 	/* Also when there is nothing to write: the end of the reader is told without. */
 	fds[1] = (struct pollfd){.fd = pump->to, .events = pump->len ? POLLOUT : 0};
 }
 
+/* From here on a call that blocks is interrupted, or no longer. */
+static void set_alarm(struct stdio *io, bool on)
+{
+	const struct timespec tenth = {.tv_nsec = on ? 100000000 : 0};
+	int error = errno;
+
+	timer_settime(io->alarm, 0, &(struct itimerspec){tenth, tenth}, NULL);
+	errno = error;
+}
+
 /* Reads behind what waits to be written; buf has room for size bytes there. */
-static void pump_read(struct pump *pump, size_t size)
+static void pump_read(struct stdio *io, struct pump *pump, size_t size)
 {
 	char *data = pump->buf + pump->start + pump->len;
-	ssize_t n = read(pump->from, data, size);
+	ssize_t n;
 	uint64_t room = pump->bytes < pump->limit ? pump->limit - pump->bytes : 0;
 
+	/* Another process may have read what was typed. */
+	if (pump->keys)
+		set_alarm(io, true);
+	n = read(pump->from, data, size);
+	if (pump->keys)
+		set_alarm(io, false);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -246,16 +316,11 @@ static void pump_read(struct pump *pump, size_t size)
 /* write(2), which gives up soon when fd blocks. */
 static ssize_t write_briefly(struct stdio *io, int fd, const void *data, size_t len)
 {
-	const struct timespec tenth = {.tv_nsec = 100000000};
-	const struct itimerspec on = {.it_value = tenth, .it_interval = tenth}, off = {0};
 	ssize_t n;
-	int error;
 
-	timer_settime(io->alarm, 0, &on, NULL);
+	set_alarm(io, true);
 	n = write(fd, data, len);
-	error = errno;
-	timer_settime(io->alarm, 0, &off, NULL);
-	errno = error;
+	set_alarm(io, false);
 	return n;
 }
 
@@ -290,7 +355,7 @@ void pump_step(struct stdio *io, struct pump *pump, const struct pollfd fds[2])
 		pump_write(io, pump);
 	} else if (fds[0].revents) {
 		pump->start = 0;
-		pump_read(pump, PUMP_SIZE);
+		pump_read(io, pump, PUMP_SIZE);
 	}
 }
 
@@ -309,6 +374,33 @@ void stdio_give_back(struct stdio *io)
 	}
 }
 
+/* How much there is the kernel does not say, but it is less than a buffer. */
+static void drain_pty(struct stdio *io, struct pump *pump)
+{
+	uint64_t before, first = pump->bytes;
+
+	if (pump->from < 0)
+		return;
+	pump->buf = xreallocarray(pump->buf, pump->start + pump->len + PUMP_SIZE, 1);
+	do {
+		before = pump->bytes;
+		pump_read(io, pump, PUMP_SIZE - (size_t)(before - first));
+	} while (pump->bytes > before && pump->bytes - first < PUMP_SIZE);
+}
+
+bool stdio_is_hung_up(struct stdio *io)
+{
+	bool hung_up = false;
+
+	for (size_t i = 0; i < io->n_pumps; i++)
+		hung_up = hung_up ||
+			  (io->pumps[i].pty && io->pumps[i].stream && io->pumps[i].from < 0);
+	for (size_t i = 0; hung_up && i < io->n_pumps; i++)
+		if (io->pumps[i].pty)
+			pump_end(&io->pumps[i]);
+	return hung_up;
+}
+
 void stdio_drain(struct stdio *io)
 {
 	for (size_t i = 0; i < io->n_pumps; i++) {
@@ -316,12 +408,14 @@ void stdio_drain(struct stdio *io)
 		int left = 0;
 
 		if (pump->stream == 0 ||
-			(pump->from >= 0 && ioctl(pump->from, FIONREAD, &left) < 0))
+			(!pump->pty && pump->from >= 0 && ioctl(pump->from, FIONREAD, &left) < 0))
 			pump_end(pump);
+		else if (pump->pty)
+			drain_pty(io, pump);
 		if (left > 0) {
 			pump->buf =
 				xreallocarray(pump->buf, pump->start + pump->len + (size_t)left, 1);
-			pump_read(pump, (size_t)left);
+			pump_read(io, pump, (size_t)left);
 		}
 		if (pump->from >= 0)
 			close(pump->from);

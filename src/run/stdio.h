@@ -4,15 +4,20 @@
  * A process reopens a file it was handed through /proc/self/fd with the rights of the mount that
  * the file was opened on: the host's. "cmd < ~/.bashrc" would let it rewrite the file. So a regular
  * file is handed on through a pipe that the supervisor pumps; a directory or an O_PATH descriptor
- * (both lead out of the view) or a block device is refused; everything else (terminals, pipes,
- * sockets) passes as it is, unless the output is to be captured, limited or put into files: then it
- * is pumped as well (run/output.h).
+ * (both lead out of the view) or a block device is refused; everything else (pipes, sockets) passes as
+ * it is, unless the output is to be captured, limited or put into files: then it is pumped as well
+ * (run/output.h).
+ *
+ * A terminal is never handed on (run/tty.h): where there is a pty, that stands for standard output and
+ * for every stream that is a terminal, and is pumped in both directions; without one, terminals are
+ * pumped through pipes.
  */
 #ifndef SBX_RUN_STDIO_H
 #define SBX_RUN_STDIO_H
 
 #include "base/err.h"
 #include "run/output.h"
+#include "run/tty.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -24,8 +29,10 @@
 /* Moves bytes from a file of the caller's into a pipe of the command's, or out of one. */
 struct pump {
 	int stream;        /* 0, 1 or 2 */
-	int from, to;      /* one is our end of the pipe, not blocking; -1: nothing is read any more,
-	                      nothing is passed on */
+	int from, to;      /* one is our end of the pipe or the pty, not blocking; -1: nothing is read
+	                      any more, nothing is passed on */
+	const bool *keys;  /* from is a terminal, which is read only while this says so; or NULL */
+	bool pty;          /* one end is it */
 	struct output_sink *sink; /* takes what is read, in place of to; NULL = none */
 	bool may_block;    /* to may be a pipe, terminal, socket ... */
 	char *buf;
@@ -39,9 +46,10 @@ struct pump {
 
 /* STDIO_INIT at first; ended by stdio_close. */
 #define STDIO_INIT {.fds = {0, 1, 2}}
+#define MAX_PUMPS 4
 struct stdio {
 	int fds[3]; /* what becomes 0, 1 and 2 of the command */
-	struct pump pumps[3];
+	struct pump pumps[MAX_PUMPS];
 	size_t n_pumps;
 	timer_t alarm; /* interrupts a write that blocks */
 	bool has_alarm;
@@ -53,10 +61,11 @@ struct stdio {
  * open in the sandbox's pid 1). */
 int stdio_reserve(struct err *err);
 
-/* Looks at 0, 1 and 2 and makes the pipes that they and output call for; direct hands on regular
- * files as they are. Where both streams go on to one file, or to a sink that does not split them, they share a pipe, so that the order of
+/* Looks at 0, 1 and 2 and makes the pipes that they, the pty and output call for; direct hands on
+ * regular files as they are. tty stays the caller's. Where both streams go on to one file, or to a sink that does not split them, they share a pipe, so that the order of
  * their bytes is kept. For writes that may block SIGRTMIN gets a handler. ERR_SETUP. */
-int stdio_open(struct stdio *io, bool direct, const struct output_spec *output, struct err *err);
+int stdio_open(struct stdio *io, bool direct, const struct output_spec *output,
+	const struct tty *tty, struct err *err);
 /* Lets a user other than the caller open the command's ends anew, as /dev/stdout and /dev/stderr do:
  * anonymous pipes among them change their owner, where that is allowed. */
 void stdio_give(const struct stdio *io, uid_t uid, gid_t gid);
@@ -74,6 +83,8 @@ void pump_wait(const struct pump *pump, struct pollfd fds[2]);
  * ends, and the command's next write fails as it would on the caller's own descriptor. A write to what
  * poll was wrong about (another process filled the pipe) waits for a tenth of a second at most. */
 void pump_step(struct stdio *io, struct pump *pump, const struct pollfd fds[2]);
+/* Whether nobody takes what is written to the pty any more. Its pumps have then ended. */
+bool stdio_is_hung_up(struct stdio *io);
 /* Lets the output go to the caller after all: it is bwrap's, and no command ran. */
 void stdio_give_back(struct stdio *io);
 /* After the command's end: takes what is in the pipes of output now, and not what a stray may write

@@ -40,10 +40,16 @@
  * executes the command. What has to be done from outside (run/hold.h) is done when bwrap reports
  * the child's pid; then the byte is sent.
  *
- * Signals go to the command's group, never to bwrap. The group's leader, the sandbox's pid 1, is
- * protected by the kernel from all but KILL and STOP. Its pid here is found as the child of
- * bwrap (what bwrap reports is a pid of the outer namespace). TSTP is passed on as STOP: the group
- * is an orphaned one, in which the kernel drops TSTP.
+ * Signals go to the command's group, never to bwrap. The group's leader is, without a pty, the
+ * sandbox's pid 1, protected by the kernel from all but KILL and STOP. Its pid here is found as the
+ * child of bwrap (what bwrap reports is a pid of the outer namespace). TSTP is passed on as STOP: the
+ * group is an orphaned one, in which the kernel drops TSTP.
+ *
+ * With a pty (run/tty.h) the shim leads a session of its own, whose terminal that is; bwrap and the
+ * sandbox's pid 1 are a group of it, and the command leads another, in the foreground, as a shell's job.
+ * What keys are to signal, the kernel does there. When the command has stopped, this process does
+ * too, with its own job, as a shell expects; as nobody holds the limits then, all processes inside
+ * are stopped meanwhile.
  */
 #include "run/supervise.h"
 
@@ -75,6 +81,7 @@
 /* How long making the mounts may take: so long, and so much for each. */
 #define HOLD_MS 30000
 #define HOLD_MOUNT_MS 100
+#define TTY_STEP_MS 100
 #define NEVER INT64_MAX
 
 enum exit_state { EXIT_UNKNOWN, EXIT_KNOWN, EXIT_ODD };
@@ -88,9 +95,11 @@ struct run {
 	char status[1024]; /* an unfinished line of bwrap's status */
 	size_t status_len;
 	long child_pid; /* as bwrap says it; 0 = not yet */
+	bool pty;       /* the command has one, and a group of its own */
 	enum exit_state exit_state;
 	int exit_code;
-	bool no_command;        /* pid 1 ended without having made its process */
+	pid_t command;          /* its first process, by its pid here; 0: pid 1 ended without having
+				   made it; negative: not known */
 	struct err err;         /* with SETUP_FAILED and LOST: why */
 	struct watch *watch;    /* from the hold on; NULL: there is nothing to watch */
 	bool ending;            /* a cause to end has been decided */
@@ -103,7 +112,8 @@ struct run {
 	int passed;         /* the last signal that was passed on and can end the command */
 	pid_t init;         /* the sandbox's pid 1, by its pid here; 0 = not known yet */
 	int64_t hold_until; /* by then all mounts have to be made */
-	int64_t start, wall_at, kill_at, watch_at, progress_at; /* CLOCK_MONOTONIC, ms; NEVER */
+	/* CLOCK_MONOTONIC, ms; NEVER */
+	int64_t start, wall_at, kill_at, watch_at, progress_at, tty_at;
 };
 
 static int64_t now_ms(void)
@@ -141,7 +151,7 @@ static bool signal_command(struct run *run, int sig)
 
 	if (!run->child.released || !run->child_pid)
 		return false;
-	leader = leader_of(run);
+	leader = run->pty ? run->command : leader_of(run);
 	/* Before its setsid it is still in bwrap's group. */
 	if (leader <= 0 || getpgid(leader) != leader || kill(-leader, sig) < 0)
 		return false;
@@ -189,13 +199,58 @@ static void handle_stop(struct run *run, int grace)
 		run->kill_at = now + grace;
 }
 
+/* Whether the command's first process is stopped. */
+static bool is_stopped(struct run *run)
+{
+	struct proc_stat stat;
+
+	return run->command > 0 && procs_stat(run->command, &stat) > 0 && stat.state == 'T' &&
+	       stat.parent == leader_of(run);
+}
+
+/* Stops everything and this process until it is continued: at once, or as the command was, with all of
+ * its job, which the kernel does not do where no shell would continue it. */
+static void suspend(struct run *run, bool at_once)
+{
+	sigset_t set;
+
+	launch_stop(&run->child);
+	tty_restore(run->spec->tty);
+	if (at_once) {
+		raise(SIGSTOP);
+	} else {
+		sigemptyset(&set);
+		sigaddset(&set, SIGTSTP);
+		kill(0, SIGTSTP);
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	}
+	tty_resume(run->spec->tty);
+	launch_continue(&run->child);
+	/* So that this stop is not taken for the next. */
+	for (int i = 0; i < 1000 && is_stopped(run); i++)
+		poll(NULL, 0, 1);
+}
+
+/* The caller's terminal, and whether the command has stopped, are only to be had by looking. */
+static void look_at_tty(struct run *run, int64_t now)
+{
+	run->tty_at = now + TTY_STEP_MS;
+	if (run->pty && !run->ending && is_stopped(run))
+		suspend(run, false);
+}
+
 static void handle_signal(struct run *run, const struct signalfd_siginfo *info)
 {
 	int sig = (int)info->ssi_signo;
 
 	if (sig == SIGTERM && info->ssi_code == SI_QUEUE && info->ssi_int >= 0)
 		handle_stop(run, info->ssi_int);
-	if (sig == SIGTSTP) {
+	if (sig == SIGTSTP && run->pty) {
+		suspend(run, true);
+	} else if (sig == SIGWINCH && run->pty) {
+		tty_resize(run->spec->tty);
+	} else if (sig == SIGTSTP) {
 		signal_command(run, SIGSTOP);
 		raise(SIGSTOP);
 	} else if (sig == SIGTERM || sig == SIGHUP) {
@@ -209,6 +264,8 @@ static void handle_signal(struct run *run, const struct signalfd_siginfo *info)
 		else if (sig == SIGINT)
 			run->kill_at = 0;
 	} else {
+		if (sig == SIGCONT)
+			tty_resume(run->spec->tty);
 		signal_command(run, sig);
 	}
 }
@@ -247,6 +304,10 @@ static int release(struct run *run, pid_t init, int root, struct err *err)
 			"the sandbox's mounts could not be compared with the plan from "
 			"outside; neither they nor names that are not there are watched");
 	attached = hold_attach(init);
+	if (attached < 0 && attached != -ESRCH && run->pty)
+		return err_set(err, ERR_SETUP,
+			"the command cannot be given its terminal (ptrace): %s",
+			strerror(-attached));
 	if (attached < 0 && attached != -ESRCH && run->spec->uid == 0) {
 		err_set(err, ERR_SETUP, "the command's start cannot be watched (ptrace): %s",
 			strerror(-attached));
@@ -262,7 +323,9 @@ static int release(struct run *run, pid_t init, int root, struct err *err)
 			strerror(-attached));
 	launch_release(&run->child);
 	run->watch_at = run->watch ? now_ms() + WATCH_DELAY_MS : NEVER;
-	return attached < 0 ? 0 : hold_gate(init, &run->no_command, err);
+	if (run->spec->tty->terminal >= 0)
+		run->tty_at = now_ms();
+	return attached < 0 ? 0 : hold_gate(init, run->pty, &run->command, err);
 }
 
 static int err_unsealed(struct err *err)
@@ -428,9 +491,11 @@ static int check_time(struct run *run)
 			limits_measure(run->spec->limits, run->child.pid);
 		launch_kill(&run->child);
 	}
+	if (now >= run->tty_at)
+		look_at_tty(run, now);
 	if (is_holding(run) || is_awaited(run))
 		return 1;
-	next = run->kill_at;
+	next = run->kill_at < run->tty_at ? run->kill_at : run->tty_at;
 	if (!run->ending && run->wall_at < next)
 		next = run->wall_at;
 	if (!run->ending && run->watch_at < next)
@@ -452,7 +517,7 @@ static void check_output(struct run *run)
 /* Until the shim, and so everything, has ended. */
 static void loop(struct run *run)
 {
-	struct pollfd fds[3 + WATCH_FDS + 6] = {
+	struct pollfd fds[3 + WATCH_FDS + 2 * MAX_PUMPS] = {
 		{.fd = run->child.pidfd, .events = POLLIN},
 		{.fd = run->signal_fd, .events = POLLIN},
 		{.fd = run->child.status, .events = POLLIN},
@@ -466,12 +531,16 @@ static void loop(struct run *run)
 		int timeout = check_time(run); /* which may change what is watched */
 
 		watch_fds(run->watch, watched);
+		if (n_pumps)
+			tty_look(run->spec->tty);
 		for (size_t i = 0; i < n_pumps; i++)
 			pump_wait(&run->io.pumps[i], &pumps[2 * i]);
 		if (poll(fds, 3 + WATCH_FDS + 2 * n_pumps, timeout) < 0)
 			continue;
 		for (size_t i = 0; i < n_pumps; i++)
 			pump_step(&run->io, &run->io.pumps[i], &pumps[2 * i]);
+		if (stdio_is_hung_up(&run->io))
+			tty_hang_up(run->spec->tty);
 		/* The status first: an end that has come is a cause before a signal that comes
 		 * with it. */
 		if (fds[2].revents)
@@ -502,8 +571,10 @@ static int last_signal(struct run *run)
 
 		if (sig == SIGTERM || sig == SIGHUP || sig == SIGINT || sig == SIGQUIT)
 			return sig;
-		if (sig == SIGTSTP)
+		if (sig == SIGTSTP) {
+			tty_restore(run->spec->tty);
 			raise(SIGSTOP);
+		}
 	}
 	return 0;
 }
@@ -512,7 +583,7 @@ static int last_signal(struct run *run)
  * or a moment: -1. */
 static int wait_for_readers(struct run *run, int64_t until)
 {
-	struct pollfd fds[7] = {{.fd = run->signal_fd, .events = POLLIN}};
+	struct pollfd fds[1 + 2 * MAX_PUMPS] = {{.fd = run->signal_fd, .events = POLLIN}};
 
 	while (stdio_busy(&run->io)) {
 		int64_t now = now_ms();
@@ -594,7 +665,7 @@ static void judge_natural(struct run *run, const struct child_end *end)
 		 * apart. */
 		finish(run, run->passed == run->keyed ? OUTCOME_CANCELLED : OUTCOME_COMPLETED,
 			128 + run->passed);
-	} else if (run->no_command && end->status == 1) {
+	} else if (run->command == 0 && end->status == 1) {
 		err_set(&err, ERR_SETUP, "the sandbox's first process cannot make the command's");
 		run_refuse(result, PHASE_SETUP, &err);
 	} else if (launch_taken(&run->child)) {
@@ -699,7 +770,7 @@ static int take_signals(struct run *run, struct err *err)
 {
 	static const int always[] = {SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
 	static const int unless_ignored[] = {SIGINT, SIGHUP, SIGQUIT};
-	sigset_t set;
+	sigset_t set, background;
 	struct sigaction action;
 
 	sigemptyset(&set);
@@ -710,6 +781,10 @@ static int take_signals(struct run *run, struct err *err)
 			action.sa_handler != SIG_IGN)
 			sigaddset(&set, unless_ignored[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* The terminal is restored from the background too. */
+	sigemptyset(&background);
+	sigaddset(&background, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &background, NULL);
 	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (run->signal_fd < 0)
 		return err_set(err, ERR_SYSTEM, "cannot listen to signals: %s", strerror(errno));
@@ -732,6 +807,7 @@ static int start(struct run *run, struct err *err)
 		.slave = spec->slave,
 		.leaf = spec->limits->leaf,
 		.hold = true,
+		.tty = spec->tty->slave,
 	};
 
 	/* Without it the sandbox's first process could not be found. */
@@ -741,15 +817,16 @@ static int start(struct run *run, struct err *err)
 		return err_hint(
 			err, "use a kernel with CONFIG_PROC_CHILDREN, as distributions' are");
 	}
-	if (stdio_open(&run->io, spec->direct, &spec->output, err) < 0)
+	if (stdio_open(&run->io, spec->direct, &spec->output, spec->tty, err) < 0)
 		return -1;
 	if (spec->uid != geteuid())
 		stdio_give(&run->io, spec->uid, spec->gid);
+	run->pty = spec->tty->slave >= 0;
 	run->start = now_ms();
 	run->wall_at = spec->wall_ms && spec->wall_ms < INT64_MAX / 2
 			       ? run->start + (int64_t)spec->wall_ms
 			       : NEVER;
-	run->kill_at = run->watch_at = NEVER;
+	run->kill_at = run->watch_at = run->tty_at = NEVER;
 	run->progress_at = spec->progress ? run->start + PROGRESS_DELAY_MS : NEVER;
 	if (launch(&run->child, &launched, &run->result->notes, err) < 0)
 		return -1;
@@ -762,6 +839,7 @@ void run_supervised(const struct run_spec *spec, struct run_result *result)
 	struct run run = {.spec = spec,
 		.result = result,
 		.cause = OUTCOME_COMPLETED,
+		.command = -1,
 		.grace = GRACE_MS,
 		.io = STDIO_INIT,
 		.signal_fd = -1};
@@ -772,6 +850,7 @@ void run_supervised(const struct run_spec *spec, struct run_result *result)
 	} else {
 		loop(&run);
 		deliver(&run);
+		tty_restore(spec->tty);
 		if (spec->progress)
 			progress_clear();
 		judge(&run);

@@ -11,6 +11,7 @@
 #include "run/limits.h"
 #include "run/output.h"
 #include "run/report.h"
+#include "run/tty.h"
 #include "run/watch.h"
 
 #include <stdbool.h>
@@ -31,6 +32,8 @@ struct run_spec {
 	gid_t gid;
 	enum outer outer;      /* the namespaces to make around bwrap (run/probe.h) */
 	bool slave;            /* what the host mounts later appears inside, too */
+	struct tty *tty;       /* the caller's terminal, and with OUTER_ALL a pty; words then have no
+				  --new-session */
 	bool direct;           /* regular files as 0, 1 and 2 are handed on as they are */
 	struct output_spec output;
 	uint64_t wall_ms;      /* 0 = no limit */
@@ -45,7 +48,7 @@ struct run_spec {
  * (PHASE_SETUP): what bwrap says then goes to the caller.
  * Every process of the run has ended when it returns. INT, TERM, HUP, QUIT, USR1, USR2, WINCH,
  * TSTP and CONT are passed on (a TERM that sigqueue(3) sent carries the grace, in ms, after which all
- * is killed), and stay blocked afterwards so that none can keep the report from
+ * is killed), and stay blocked afterwards, as TTOU does, so that none can keep the report from
  * being written; those of INT, HUP and QUIT that were ignored at the start stay ignored. PIPE
  * and XFSZ have to be ignored. */
 void run_supervised(const struct run_spec *spec, struct run_result *result);
