@@ -321,6 +321,7 @@ static int release(struct run *run, pid_t init, int root, struct err *err)
 			"the command's start cannot be watched (ptrace: %s): for a moment it can "
 			"see the processes around the sandbox, and make itself look not executed",
 			strerror(-attached));
+	tty_look(run->spec->tty);
 	launch_release(&run->child);
 	run->watch_at = run->watch ? now_ms() + WATCH_DELAY_MS : NEVER;
 	if (run->spec->tty->terminal >= 0)

@@ -61,24 +61,39 @@ static void make_raw(struct tty *tty)
 	tty->raw = tcsetattr(tty->terminal, TCSANOW, &raw) == 0;
 }
 
+/* Of two terminals one makes a newline of two characters: the caller's while it is not raw. */
+static void share_newlines(struct tty *tty)
+{
+	bool plain = !tty->raw && isatty(1);
+	struct termios settings;
+
+	if (plain == tty->plain || tcgetattr(tty->master, &settings) < 0 ||
+		(plain && !(settings.c_oflag & OPOST)))
+		return;
+	settings.c_oflag = plain ? settings.c_oflag & ~(tcflag_t)OPOST : settings.c_oflag | OPOST;
+	tty->plain = tcsetattr(tty->master, TCSANOW, &settings) == 0 ? plain : tty->plain;
+}
+
 void tty_look(struct tty *tty)
 {
+	bool foreground = tty->terminal >= 0 && in_foreground(tty);
 	struct termios now;
 
-	tty->keys = tty->terminal >= 0 && in_foreground(tty);
-	if (!tty->keys)
+	if (tty->master < 0) {
+		tty->keys =
+			foreground && tcgetattr(tty->terminal, &now) == 0 && now.c_lflag & ICANON;
 		return;
-	if (tty->master >= 0) {
+	}
+	if (foreground) {
 		bool raw = tty->terminal == 0 || wants_keys(tty);
 
 		if (raw && !tty->raw)
 			make_raw(tty);
 		else if (!raw)
 			tty_restore(tty);
-		tty->keys = tty->raw;
-	} else {
-		tty->keys = tcgetattr(tty->terminal, &now) == 0 && now.c_lflag & ICANON;
 	}
+	tty->keys = foreground && tty->raw;
+	share_newlines(tty);
 }
 
 void tty_resume(struct tty *tty)

@@ -31,6 +31,7 @@ struct tty {
 	bool keys;    /* what is typed is to be read now */
 	bool raw;     /* the caller's terminal is so, and was as before says */
 	struct termios before;
+	bool plain;   /* the pty leaves newlines as they are: the caller's terminal makes them */
 };
 
 /* Finds the caller's terminal. */
