@@ -678,7 +678,7 @@ int exec_conclude(struct exec *e)
 
 void exec_clear(struct exec *e)
 {
-	tty_close(&e->tty);
+	tty_hang_up(&e->tty);
 	newfile_close(&e->report);
 	newfile_close(&e->output[0]);
 	newfile_close(&e->output[1]);

@@ -128,9 +128,3 @@ void tty_hang_up(struct tty *tty)
 		close(tty->master);
 	tty->slave = tty->master = -1;
 }
-
-void tty_close(struct tty *tty)
-{
-	tty_restore(tty);
-	tty_hang_up(tty);
-}

@@ -19,7 +19,7 @@
 #include <sys/types.h>
 #include <termios.h>
 
-/* TTY_INIT at first; ended by tty_close. */
+/* TTY_INIT at first; ended by tty_restore and tty_hang_up. */
 #define TTY_INIT                                                                                   \
 	{                                                                                          \
 		.terminal = -1, .master = -1, .slave = -1                                          \
@@ -50,8 +50,7 @@ void tty_resume(struct tty *tty);
 void tty_resize(const struct tty *tty);
 /* Makes the terminal what it was. */
 void tty_restore(struct tty *tty);
-/* Takes the pty away: when nothing else has its master open, those who use it get HUP. */
+/* Gives the pty up: when nothing else has its master open, those who use it get HUP. */
 void tty_hang_up(struct tty *tty);
-void tty_close(struct tty *tty);
 
 #endif
