@@ -579,7 +579,7 @@ static bool wants_tty(const struct exec *e)
 /* Makes the command's terminal. One that was not asked for is left out where it cannot be had. */
 static int open_tty(struct exec *e, struct err *err)
 {
-	int error = 0;
+	int error;
 
 	tty_find(&e->tty);
 	if (!wants_tty(e))

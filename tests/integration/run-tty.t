@@ -305,6 +305,20 @@ for my $who (callers()) {
 		}
 	}
 	SKIP: {
+		skip 'there is no less', 1 if !which('less');
+		# Behind us in a pipe, it has all the keys.
+		$t = terminal($who, ['sh', '-c', "$EXEC -- sh -c 'cat numbers; while echo; do sleep 0.1; done' 2>&1 | less"], env => {TERM => 'xterm', LESS => ''});
+		comes($t, qr/20\r\n/);
+		for (1 .. 50) {
+			type($t, 'j');
+			select undef, undef, undef, 0.01;
+		}
+		my $moved = comes($t, qr/(?<!\d)73\r?\n/);
+		type($t, 'q');
+		end($t);
+		ok($moved, "$name: less behind it");
+	}
+	SKIP: {
 		skip 'there is no top', 1 if !which('top');
 		$t = terminal($who, [$EXEC, '--inherit', 'TERM', '--', 'top'], env => {TERM => 'xterm'});
 		comes($t, qr/PID/);
