@@ -42,7 +42,7 @@ struct exec {
 	int *fds; /* for bwrap and the command: --pass-fd, then the data of words */
 	size_t n_fds;
 	struct limits limits;
-	struct tty tty;
+	struct tty tty; /* the caller's terminal and the command's */
 	struct run_result result;
 };
 

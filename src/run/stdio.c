@@ -76,7 +76,7 @@ static int make_alarm(struct stdio *io, struct err *err)
 	return 0;
 }
 
-/* A copy for what closes it. Nothing can be done without. */
+/* A copy, for what will close it. */
 static int dup_own(int fd)
 {
 	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
