@@ -58,6 +58,7 @@ BUILTINS := $(sort $(wildcard policies/*.json))
 TEST_LIB_SRC := $(sort $(wildcard tests/lib/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 HELPER_SRC := $(sort $(wildcard tests/hostile/*.c tests/integration/*.c))
+ATTACK_SRC := $(sort $(wildcard tests/attack/*.c))
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
 DOCUMENTS := README.md LICENSE docs/guide.md docs/environments.md docs/security.md docs/sbx-report.schema.json
@@ -70,6 +71,7 @@ objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(BUILD)/$(1)/builtin.o $(BUILD)/$
 LIB_OBJ := $(call objs,obj,$(LIB_SRC))
 SAN_OBJ := $(call objs,$(UNIT_OBJ),$(LIB_SRC) $(TEST_LIB_SRC))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
+ATTACK := $(BUILD)/tests/attack
 HELPER_BIN := $(patsubst tests/%.c,$(BUILD)/tests/%,$(HELPER_SRC))
 
 # One short line for each thing made; V=1 shows the whole command.
@@ -160,6 +162,13 @@ $(UNIT_BIN): $(BUILD)/unit/%: $(BUILD)/$(UNIT_OBJ)/tests/unit/%.o $(SAN_OBJ)
 $(HELPER_BIN): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $<
+
+# The attacks: one program. A row of its tables has only the fields that it needs.
+$(BUILD)/obj/tests/attack/%.o: ALL_CFLAGS += -Wno-missing-field-initializers
+$(ATTACK): $(ATTACK_SRC:%.c=$(BUILD)/obj/%.o)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^
+check: $(ATTACK)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
