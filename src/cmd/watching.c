@@ -57,9 +57,11 @@ static bool expect(const struct op *op, const struct tree *tree, struct expected
 }
 
 /* Whether the host could take a mount away: it stands on a name of a bind. */
-static void find_over(const struct plan *plan, const struct op *op, struct expected_mount *m)
+static void find_over(const struct plan *plan, const struct op *op, const struct tree *tree,
+	struct expected_mount *m)
 {
 	const struct op *over = plan_op_at(plan, op->dest, true);
+	struct tree_stat st;
 
 	if (!over || !op_is_bind(over))
 		return;
@@ -69,6 +71,12 @@ static void find_over(const struct plan *plan, const struct op *op, struct expec
 	/* Programs end, take their sockets away, and make them anew. */
 	m->passing = op->why->socket;
 	m->lost_report = op->why->socket || op->why->lost_report;
+	/* What is replaced by those that may is gone, and what takes its place is covered. */
+	m->named = !m->lost_report && tree_lstat(tree, m->name, &st) == 0;
+	if (m->named) {
+		m->name_dev = st.dev;
+		m->name_ino = st.ino;
+	}
 }
 
 static void expect_mounts(struct watch_spec *out, const struct plan *plan, const struct tree *tree)
@@ -82,7 +90,7 @@ static void expect_mounts(struct watch_spec *out, const struct plan *plan, const
 				if (strcmp(out->mounts[k].dest, op->dest) == 0)
 					out->mounts[k].read_only = true;
 		} else if (expect(op, tree, &out->mounts[out->n_mounts])) {
-			find_over(plan, op, &out->mounts[out->n_mounts++]);
+			find_over(plan, op, tree, &out->mounts[out->n_mounts++]);
 		}
 	}
 }

@@ -104,17 +104,37 @@ static const char *difference(int root, const struct expected_mount *m)
 	return NULL;
 }
 
+static int err_changed(const char *place, const char *what, struct err *err)
+{
+	err_set(err, ERR_SETUP, "the sandbox is not what was planned: %s: %s", place, what);
+	return err_hint(err, "another process changed files while the sandbox was made: nothing "
+			     "was run; try again when it is done");
+}
+
+int hold_verify_names(
+	const struct expected_mount *mounts, size_t n, const struct user *user, struct err *err)
+{
+	CLEANUP_USER const struct user *as = user_enter(user);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct expected_mount *m = &mounts[i];
+		CLEANUP_CLOSE int fd = m->named ? open_exact(AT_FDCWD, m->name, O_PATH) : -1;
+		struct stat st;
+
+		if (m->named && (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != m->name_dev ||
+					st.st_ino != m->name_ino))
+			return err_changed(m->name, "it was renamed or replaced", err);
+	}
+	return 0;
+}
+
 int hold_verify(int root, const struct expected_mount *mounts, size_t n, struct err *err)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *what = difference(root, &mounts[i]);
 
-		if (!what)
-			continue;
-		err_set(err, ERR_SETUP, "the sandbox is not what was planned: %s: %s",
-			mounts[i].dest, what);
-		return err_hint(err, "another process changed files while the sandbox was made: "
-				     "nothing was run; try again when it is done");
+		if (what)
+			return err_changed(mounts[i].dest, what, err);
 	}
 	return 0;
 }

@@ -18,6 +18,7 @@
 #define SBX_RUN_HOLD_H
 
 #include "base/err.h"
+#include "base/user.h"
 #include "run/table.h"
 
 #include <stdbool.h>
@@ -34,7 +35,10 @@ struct expected_mount {
 	/* The bind on a name of which it stands: its sandbox path, borrowed. NULL = it stands on the
 	 * sandbox's own and cannot be lost; else the host could take it away (run/watch.h). */
 	const char *over;
-	char *name;       /* with over: the host's name under it, owned */
+	char *name; /* with over: the host's name under it, owned */
+	bool named; /* with over: what has that name has to be name_dev:name_ino */
+	dev_t name_dev;
+	ino_t name_ino;
 	char *rule;       /* with over: whose it is, "FILE: POINTER", owned */
 	bool lost_report; /* that it is lost is reported, and the run goes on */
 	bool passing; /* what it covers comes and goes: lost only when the name is there again */
@@ -52,6 +56,15 @@ bool hold_is_done(pid_t init);
 int hold_compare(pid_t init, const struct table_spec *table, struct err *err);
 /* Compares what stands there with the plan. 0, or -1 with ERR_SETUP and the difference. */
 int hold_verify(int root, const struct expected_mount *mounts, size_t n, struct err *err);
+
+/*
+ * Looks whether what was planned to be covered still has its name on the host: a name that another
+ * object had when bwrap mounted got the cover, and what was to be covered has none. To be called
+ * before hold_verify: a name that gets its object back by then has lost the mount. user is who looks.
+ * 0, or -1 with ERR_SETUP and the difference.
+ */
+int hold_verify_names(const struct expected_mount *mounts, size_t n, const struct user *user,
+	struct err *err);
 
 /* Attaches to pid 1 before the command is let go. 0 or -errno (-EPERM: the system forbids it). */
 int hold_attach(pid_t init);

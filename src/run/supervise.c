@@ -294,6 +294,8 @@ static int release(struct run *run, pid_t init, int root, struct err *err)
 
 	if (root >= 0)
 		run->watch = watch_open(watch, init, root);
+	if (root >= 0 && hold_verify_names(watch->mounts, watch->n_mounts, watch->user, err) < 0)
+		return -1;
 	if (root >= 0 && hold_verify(root, watch->mounts, watch->n_mounts, err) < 0)
 		return -1;
 	if (limits_bind(run->spec->limits, init, err) < 0)
