@@ -108,7 +108,7 @@ sub host {
 		system "$BUILD/tests/attack", 'unqueue', "/$fact{unique}";
 		@hold = ();
 	};
-	return {who => $who, fact => \%fact, read => \@read, pid => $pid};
+	return {who => $who, fact => \%fact, word => $word, read => \@read, pid => $pid};
 }
 
 # Words before a command: in mounts of the test's own, where the host has bind mounts and sockets in /run; the caller,
