@@ -193,6 +193,44 @@ sub outside {
 	return "received $received\n$files\n$settings\n$alive\n$contents";
 }
 
+# One attack that the test makes itself, by each caller: code->($who) gives what kept it, or dies with what it got at.
+my (@rows, %kept_by);
+sub attack {
+	my ($name, $tries, $code) = @_;
+	push @rows, [$name, $tries];
+	for my $who (callers()) {
+		SKIP: {
+			skip "$who->{name}: $name: needs root", 1 if $> && $tries =~ /another user/;
+			fresh($who);
+			my $kept = eval { local $SIG{ALRM} = sub { die "it hangs\n" }; alarm 60; $code->($who) };
+			alarm 0;
+			chomp(my $why = $@);
+			is($why, '', "$who->{name}: $name") and $kept_by{$name}{$kept}++;
+		}
+	}
+}
+
+# When all have been made.
+sub concluded {
+	my ($region) = @_;
+	is(join(' | ', left($top)), '', 'no process is left');
+	documented($region, ['attack', 'what is tried', 'what happens'], map { [@$_, join ', ', sort keys %{$kept_by{$_->[0]} || {}}] } @rows);
+	done_testing();
+}
+
+# The caller's project and home as they were.
+sub fresh {
+	my ($who) = @_;
+	my $home = $who->{home};
+	system 'rm', '-rf', "$home/project", "$home/.ssh", "$home/out";
+	put($who, "$home/project/$_", "$_\n") for qw(secret decoy dir/secret dir2/secret vault/a data/a data/key .vscode/tasks.json);
+	put($who, "$home/project/secret", "SECRET\n");
+	put($who, "$home/project/dir/secret", "SECRET\n");
+	put($who, "$home/project/vault/key", "SECRET\n");
+	put($who, "$home/.ssh/key", "SECRET\n");
+	put($who, "$home/out/placeholder", '');
+}
+
 # A table of docs/security.md, between two marked lines. SBX_DOC=1 writes it; else it has to name the same attacks.
 sub documented {
 	my ($region, $head, @rows) = @_;
