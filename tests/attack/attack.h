@@ -10,7 +10,7 @@
 #define ATTACK_ATTACK_H
 
 /* What keeps an attack out, where it is not the namespaces and mounts: the test judges it only once that is there. */
-enum needs { NEEDS_NOTHING, NEEDS_FILTER, NEEDS_TERMINAL };
+enum needs { NEEDS_NOTHING, NEEDS_FILTER, NEEDS_MODE_FILTER, NEEDS_LEASE_FILTER, NEEDS_TERMINAL };
 
 struct attack {
 	const char *name;

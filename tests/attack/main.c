@@ -1,5 +1,5 @@
 /*
- * attack list: the tables, a line each: name, what it needs (-, filter, terminal), why there is no control or -, what
+ * attack list: the tables, a line each: name, what it needs (see list()), why there is no control or -, what
  *     it tries.
  * attack handle PATH: the file handle of a path, as a fact.
  * attack queue NAME | unqueue NAME: makes a POSIX message queue, or removes it.
@@ -157,7 +157,8 @@ static void try(const struct attack *attack)
 
 static void list(void)
 {
-	static const char *const needs[] = {"-", "filter", "terminal"};
+	static const char *const needs[] = {
+		"-", "filter", "mode-filter", "lease-filter", "terminal"};
 
 	for (size_t t = 0; t < sizeof(tables) / sizeof(*tables); t++)
 		for (const struct attack *a = tables[t]; a->name; a++)

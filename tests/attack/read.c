@@ -309,8 +309,7 @@ const struct attack attacks_read[] = {
 		.no_control =
 			"only bwrap's own words could have it, and those of the control do not"},
 	{"read-host-tmp", "a file in the host's /tmp", "ENOENT", secret_at, "/tmp/{unique}"},
-	{"read-job-state", "where jobs are kept", "EACCES ENOENT", secret_at,
-		"{home}/.local/state/sbx/jobs/attack"},
+	{"read-job-state", "where jobs are kept", "EACCES ENOENT", secret_at, "{jobs}/attack"},
 	{"read-shadow", "the host's passwords", "EACCES ENOENT", opened, "/etc/shadow"},
 	{"read-kernel-keys", "list the kernel's keys", "EACCES ENOENT", opened, "/proc/keys"},
 	{"read-dev-mem", "the machine's memory", "EACCES ENOENT EPERM", opened, "/dev/mem",

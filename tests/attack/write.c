@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -183,6 +185,71 @@ static void made_fifo(const char *path)
 	broke("%s was made", path);
 }
 
+/* A program that gives whoever executes it on the host the rights of its owner, or its group. */
+static void planted(const char *path, mode_t bits)
+{
+	int fd = open(path, O_WRONLY | O_CREAT, 0700);
+
+	if (fd < 0 || fchmod(fd, 0755 | bits) < 0)
+		held_by_errno();
+	unlink(path);
+	broke("%s", path);
+}
+
+static void planted_user(const char *path)
+{
+	planted(path, S_ISUID);
+}
+
+static void planted_group(const char *path)
+{
+	planted(path, S_ISGID);
+}
+
+static void planted_new(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 04755);
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		held_by_errno();
+	unlink(path);
+	if (st.st_mode & S_ISUID)
+		broke("%s", path);
+	held("none");
+}
+
+static void planted_capability(const char *path)
+{
+	/* CAP_CHOWN, permitted and effective: struct vfs_cap_data of version 2. */
+	static const unsigned capability[] = {0x02000001, 1, 0, 0, 0};
+	int fd = open(path, O_WRONLY | O_CREAT, 0700);
+
+	if (fd < 0 || fsetxattr(fd, "security.capability", capability, sizeof(capability), 0) < 0)
+		held_by_errno();
+	unlink(path);
+	broke("%s", path);
+}
+
+/* While it is held, the kernel keeps whoever wants to write to the file waiting. */
+static void leased(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0)
+		held_by_errno();
+	judge(fcntl(fd, F_SETLEASE, F_RDLCK));
+}
+
+static void flags(const char *path)
+{
+	int fd = open(path, O_RDONLY), now = 0;
+
+	if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &now) < 0)
+		held_by_errno();
+	judge(ioctl(fd, FS_IOC_SETFLAGS, &now));
+}
+
 /* The first file of a tree that has this name and can be opened for writing. */
 static const char *wanted;
 static int last;
@@ -267,7 +334,7 @@ const struct attack attacks_write[] = {
 	{"write-probe", "change what sbx knows of the host", "EROFS EACCES ENOENT", created,
 		"{runtime}/sbx/attack"},
 	{"write-job-state", "change the state of jobs", "EROFS EACCES ENOENT", created,
-		"{home}/.local/state/sbx/jobs/attack-2"},
+		"{jobs}/attack-2"},
 	{"write-root", "make a file in /", "EROFS EACCES", created, "/attack-3"},
 	{"write-root-directory", "make a directory in /", "EROFS EACCES", made_directory,
 		"/attack-4"},
@@ -289,6 +356,9 @@ const struct attack attacks_write[] = {
 	{"write-host-times", "change the times", "EROFS EACCES ENOENT", times, "{home}/.bashrc"},
 	{"write-host-attribute", "set an extended attribute", "EROFS EACCES ENOENT", attribute,
 		"{home}/.bashrc"},
+	{"write-host-flags", "set the file system's flags",
+		"EROFS EACCES ENOENT EPERM ENOTTY EOPNOTSUPP", flags, "{home}/.bashrc",
+		"not every file system has them"},
 	{"write-host-mapping", "map it shared and writable", "EROFS EACCES ENOENT", mapped,
 		"{home}/.bashrc"},
 	{"write-open-anew", "open a readable file anew, for writing, by /proc/self/fd",
@@ -325,6 +395,20 @@ const struct attack attacks_write[] = {
 		"{project}/sub"},
 	{"write-editor", "have an editor run something", "EROFS EACCES ENOENT", created,
 		"{project}/.vscode/tasks.json"},
+	{"plant-set-user-id",
+		"leave a program on the host that gives its rights to whoever executes it "
+		"(set-user-ID)",
+		"EPERM EROFS EACCES ENOENT", planted_user, "{project}/attack-suid",
+		.needs = NEEDS_MODE_FILTER},
+	{"plant-set-user-id-new", "the same by the mode of a new file",
+		"none EPERM EROFS EACCES ENOENT", planted_new, "{project}/attack-suid-new",
+		.needs = NEEDS_MODE_FILTER},
+	{"plant-set-group-id", "the same for its group", "EPERM EROFS EACCES ENOENT", planted_group,
+		"{project}/attack-sgid", .needs = NEEDS_MODE_FILTER},
+	{"plant-capability", "the same by a capability of the file", "EPERM EROFS EACCES ENOENT",
+		planted_capability, "{project}/attack-capability"},
+	{"write-lease", "keep the host from writing to a file that can be read, by a lease",
+		"EPERM EACCES ENOENT", leased, "{home}/.bashrc", .needs = NEEDS_LEASE_FILTER},
 	{"write-bind-mount", "write through a bind mount of the host's", "EROFS EACCES ENOENT",
 		created, "{alias}/attack-11"},
 	{"write-core-pattern", "the program that takes core files", "EROFS EACCES ENOENT", written,

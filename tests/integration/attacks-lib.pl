@@ -35,13 +35,13 @@ sub host {
 		alias => "$home/alias", socketalias => "$project/socketalias", open => "$top/open", setuid => "$top/bin/setuid",
 		runtime => "$top/run-$who->{uid}", unique => "sbx-attack-$$-$who->{uid}");
 	put($who, $fact{secret}, $word, 0600);
-	put($who, "$home/$_", $word, 0600) for '.netrc', '.local/state/sbx/jobs/attack';
+	put($who, "$home/$_", $word, 0600) for '.netrc';
 	put($who, "$home/$_", "# the caller's\n") for qw(.bashrc removable .config/sbx/policies/own.json);
 	put($who, "$project/$_", "# protected\n") for qw(.envrc .gdbinit .lldbinit .vimrc .git/config .git/hooks/commit-msg
 		.vscode/settings.json sub/.git/config sub/.git/hooks/commit-msg);
 	put($who, "$project/.git/HEAD", "ref: refs/heads/main\n");
 	put($who, "$_/placeholder", '') for $fact{alias}, $fact{socketalias}, "$home/sockets", "$fact{runtime}/sbx";
-	chmod 0700, $fact{runtime}, "$fact{runtime}/sbx", "$home/.local/state/sbx/jobs";
+	chmod 0700, $fact{runtime}, "$fact{runtime}/sbx";
 	symlink "$home/.ssh/key", "$project/link";
 	mkdir $fact{open};
 	chmod 01777, $fact{open};
@@ -114,8 +114,8 @@ sub host {
 # Words before a command: in mounts of the test's own, where the host has bind mounts and sockets in /run; the caller,
 # for good. With "bound" a fresh /proc cannot be mounted, as in most containers.
 sub place {
-	my ($host, $bound) = @_;
-	my ($who, $fact) = @$host{qw(who fact)};
+	my ($host, $bound, $who) = @_;
+	my $fact = $host->{fact};
 	return () if $>;
 	my $mounts = "mount --bind $fact->{home}/.ssh $fact->{alias}; mount --bind $fact->{home}/sockets $fact->{socketalias};" .
 		"mount --bind $top/run-etc-$who->{uid} /run;";
@@ -129,7 +129,8 @@ sub attacks {
 	return map { my %a; @a{qw(name needs no_control tries)} = split /\t/; \%a } split /\n/, `$ATTACK list`;
 }
 
-# Runs attacks: attempts($host, [WORD...] before the program, [NAME...], bound => 1, terminal => 1). Gives {NAME => ANSWER}
+# Runs attacks: attempts($host, [WORD...] before the program, [NAME...], bound => 1, terminal => 1,
+# by => who calls, if not whose host it is). Gives {NAME => ANSWER}
 # and what was said on standard error. The caller leaves descriptors, a variable and a key lying about. Standard input,
 # output and error are files; or all three a terminal of the caller's.
 sub attempts {
@@ -141,11 +142,15 @@ sub attempts {
 	my ($master, $slave) = terminal();
 	my $device = (stat $slave)[6];
 	chown $who->{uid}, -1, $slave;
+	my $by = $how{by} // $who;
+	local $fact->{jobs} = "$top/jobs-$by->{uid}";
+	put($by, "$fact->{jobs}/attack", $word, 0644);
+	chmod 0700, $fact->{jobs};
 	my @facts = map { "$_=$fact->{$_}" } sort keys %$fact;
 	my ($root) = callers();
 	my @redirect = $how{terminal} ? () : ('sh', '-c', 'd=$1; shift; exec "$@" <$d/in >>$d/out 2>>$d/err', 'sh', $files);
-	my $got = run($> ? $who : $root, [place($host, $how{bound}), keyring($who), @redirect, @$before, $ATTACK, @facts, "terminal=$device", @$names],
-		cwd => "$who->{home}/project", env => {environment($who, {SBX_ATTACK => $word})}, before => sub {
+	my $got = run($> ? $who : $root, [place($host, $how{bound}, $by), keyring($who), @redirect, @$before, $ATTACK, @facts, "terminal=$device", @$names],
+		cwd => "$who->{home}/project", env => {environment($who, {SBX_ATTACK => $word, SBX_STATE => $fact->{jobs}})}, before => sub {
 			open my $secret, '<', $fact->{secret} or die;
 			POSIX::dup2(fileno $secret, $_) for 3, 5, 77, 200, 255;
 			return if !$how{terminal};
