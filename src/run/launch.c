@@ -570,6 +570,11 @@ void launch_continue(const struct child *child)
 	syscall(SYS_pidfd_send_signal, child->pidfd, SIGCONT, NULL, 0);
 }
 
+void launch_kill_shim(const struct child *child)
+{
+	syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+}
+
 static int64_t milliseconds(const struct timeval *t)
 {
 	return (int64_t)t->tv_sec * 1000 + t->tv_usec / 1000;

@@ -78,8 +78,10 @@ void launch_release(struct child *child);
 /* Whether bwrap has taken the byte of launch_release: all mounts were made, and it went on to
  * execute the command. */
 bool launch_taken(const struct child *child);
-/* Kills everything that was started. */
+/* Has the shim kill everything that was started, and add up what it used. */
 void launch_kill(const struct child *child);
+/* Kills everything without the shim, which whoever is the user that it runs as can stop. */
+void launch_kill_shim(const struct child *child);
 /* With a tty: stops all processes, however they are grouped, or lets all go on. The shim does it,
  * soon. */
 void launch_stop(const struct child *child);

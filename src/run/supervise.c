@@ -22,6 +22,8 @@
  *  - INT or QUIT (a terminal's keys): passed on, and the run goes on, as an interpreter at its
  *    prompt does. It counts as cancelled when the command then ends with 128+n. A second INT within
  *    the grace kills.
+ * Killing is the shim's work. It can be stopped by the user that it runs as, on the host; so what is
+ * not done in five seconds is done without it.
  * A cause that comes before the command was let go (see "hold") kills at once: there is nobody to
  * ask.
  *
@@ -82,6 +84,8 @@
 #define HOLD_MS 30000
 #define HOLD_MOUNT_MS 100
 #define TTY_STEP_MS 100
+/* How long killing may take: long, for thousands of processes on a loaded machine. */
+#define SWEEP_MS 5000
 #define NEVER INT64_MAX
 
 enum exit_state { EXIT_UNKNOWN, EXIT_KNOWN, EXIT_ODD };
@@ -113,7 +117,7 @@ struct run {
 	pid_t init;         /* the sandbox's pid 1, by its pid here; 0 = not known yet */
 	int64_t hold_until; /* by then all mounts have to be made */
 	/* CLOCK_MONOTONIC, ms; NEVER */
-	int64_t start, wall_at, kill_at, watch_at, progress_at, tty_at;
+	int64_t start, wall_at, kill_at, sweep_until, watch_at, progress_at, tty_at;
 };
 
 static int64_t now_ms(void)
@@ -493,12 +497,19 @@ static int check_time(struct run *run)
 		if (run->exit_state == EXIT_UNKNOWN)
 			limits_measure(run->spec->limits, run->child.pid);
 		launch_kill(&run->child);
+		if (run->sweep_until == NEVER)
+			run->sweep_until = now + SWEEP_MS;
+	}
+	if (now >= run->sweep_until) {
+		run->sweep_until = NEVER;
+		launch_kill_shim(&run->child);
 	}
 	if (now >= run->tty_at)
 		look_at_tty(run, now);
 	if (is_holding(run) || is_awaited(run))
 		return 1;
 	next = run->kill_at < run->tty_at ? run->kill_at : run->tty_at;
+	next = run->sweep_until < next ? run->sweep_until : next;
 	if (!run->ending && run->wall_at < next)
 		next = run->wall_at;
 	if (!run->ending && run->watch_at < next)
@@ -829,7 +840,7 @@ static int start(struct run *run, struct err *err)
 	run->wall_at = spec->wall_ms && spec->wall_ms < INT64_MAX / 2
 			       ? run->start + (int64_t)spec->wall_ms
 			       : NEVER;
-	run->kill_at = run->watch_at = run->tty_at = NEVER;
+	run->kill_at = run->sweep_until = run->watch_at = run->tty_at = NEVER;
 	run->progress_at = spec->progress ? run->start + PROGRESS_DELAY_MS : NEVER;
 	if (launch(&run->child, &launched, &run->result->notes, err) < 0)
 		return -1;

@@ -241,6 +241,19 @@ attack('other-user-files', 'another user goes through /proc/PID/root of the comm
 	$got->{err} =~ /Permission denied/ or die "nothing was tried\n";
 	return 'EACCES' });
 
+attack('other-user-stops', 'another user stops all processes of a run that root makes as that user, so that its limit of time is never reached', sub {
+	my ($who) = @_;
+	my ($root) = callers();
+	return 'a user can make no such run' if $who->{uid};
+	my $file = "$root->{home}/report.json";
+	my $run = start($root, ['--user', "$other->{uid}:$other->{gid}", '--chdir', '/', '--timeout', '500ms', '--report', $file, '--', 'sh', '-c', 'echo up; sleep 60']);
+	line($run) eq 'up' or die "it does not run\n";
+	run($other, ['sh', '-c', 'kill -STOP "$@"', 'sh', map { m{(\d+)} } grep { (stat $_)[4] == $other->{uid} } glob '/proc/[0-9]*'], cwd => '/');
+	my $code = finish($run);
+	my $report = JSON::PP->new->decode(slurp($file) // '{"outcome": "no report"}');
+	$code == 124 or die "it ends with $code: $report->{outcome}\n";
+	return "$report->{outcome} $code" });
+
 # In a /tmp of the test's own, where another user has been first.
 sub in_tmp {
 	my ($who, $make, @command) = @_;
