@@ -9,7 +9,7 @@ BEGIN { require "$FindBin::Bin/attacks-lib.pl" }
 our ($top, $EXEC, $JOB, $ATTACK);
 
 my $bwrap = which('bwrap');
-my $other = {name => 'other', uid => 2002, gid => 2002, home => $top};
+my $other = {name => 'other', uid => 200000 + $$ % 100000, gid => 2002, home => $top};
 # A bwrap that lets somebody act once, as the caller, when all is planned and opened and nothing is mounted.
 sub acting {
 	my ($who, $script) = @_;

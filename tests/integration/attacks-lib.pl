@@ -76,8 +76,10 @@ sub host {
 	push @hold, $server;
 	$fact{port} = $server->sockport;
 
-	my $tmp = "/tmp/$fact{unique}";
-	put($who, $_, $word) for $tmp, "/dev/shm/$fact{unique}";
+	my $tmp = $> ? '/tmp' : "$top/tmp-$who->{uid}";
+	mkdir $tmp;
+	chmod 01777, $tmp;
+	put($who, $_, $word) for "$tmp/$fact{unique}", "/dev/shm/$fact{unique}";
 	$fact{ipckey} = 0x5b0000 + $$ % 65536 * 16 + ($who->{uid} ? 1 : 0);
 	$fact{shmid} = shmget $fact{ipckey}, 64, IPC_CREAT | 0666 // die "shared memory: $!";
 	my $messages = msgget $fact{ipckey}, IPC_CREAT | 0666 // die "messages: $!";
@@ -101,24 +103,24 @@ sub host {
 		return if $$ != $test;
 		kill 'KILL', $pid;
 		waitpid $pid, 0;
-		unlink $tmp, "/dev/shm/$fact{unique}";
+		unlink "$tmp/$fact{unique}", "/dev/shm/$fact{unique}";
 		shmctl $fact{shmid}, 0, 0;
 		msgctl $messages, 0, 0;
 		semctl $semaphores, 0, 0, 0;
 		system "$BUILD/tests/attack", 'unqueue', "/$fact{unique}";
 		@hold = ();
 	};
-	return {who => $who, fact => \%fact, word => $word, read => \@read, pid => $pid};
+	return {who => $who, fact => \%fact, word => $word, read => \@read, pid => $pid, tmp => $tmp};
 }
 
-# Words before a command: in mounts of the test's own, where the host has bind mounts and sockets in /run; the caller,
-# for good. With "bound" a fresh /proc cannot be mounted, as in most containers.
+# Words before a command: in mounts of the test's own, where the host has bind mounts, sockets in /run and a /tmp of its
+# own; the caller, for good. With "bound" a fresh /proc cannot be mounted, as in most containers.
 sub place {
 	my ($host, $bound, $who) = @_;
 	my $fact = $host->{fact};
 	return () if $>;
 	my $mounts = "mount --bind $fact->{home}/.ssh $fact->{alias}; mount --bind $fact->{home}/sockets $fact->{socketalias};" .
-		"mount --bind $top/run-etc-$who->{uid} /run;";
+		"mount --bind $top/run-etc-$host->{who}{uid} /run; mount --bind $host->{tmp} /tmp;";
 	$mounts .= 'mount --bind /proc/sys /proc/sys; mount -o remount,bind,ro /proc/sys;' if $bound;
 	return ('unshare', '-m', '--propagation', 'private', 'sh', '-ec', "$mounts\n" . 'exec "$@"', 'sh',
 		'setpriv', '--reuid', $who->{uid}, '--regid', $who->{gid}, '--clear-groups', '--');
@@ -159,7 +161,7 @@ sub attempts {
 			POSIX::dup2(fileno $slave, $_) for 0 .. 2;
 		});
 	close $slave;
-	system 'rm -rf /tmp/attack[-.]*'; # of the control
+	system "rm -rf $host->{tmp}/attack[-.]*"; # of the control
 	my $out = $how{terminal} ? '' : slurp("$files/out");
 	1 while $how{terminal} && sysread $master, $out, 65536, length $out;
 	my %answer = $out =~ /^([a-z0-9-]+): ([^\r\n]*)/mg;
