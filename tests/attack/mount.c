@@ -69,9 +69,18 @@ static void bound(const char *path)
 	judge_mount("/tmp", mount(path, "/tmp", NULL, MS_BIND, NULL));
 }
 
+/* And what was moved is moved back. */
+static void judge_move(const char *path, long result)
+{
+	if (result < 0)
+		held_by_errno();
+	mount(path, "/tmp", NULL, MS_MOVE, NULL);
+	broke("it is moved");
+}
+
 static void moved_mount(const char *path)
 {
-	judge(mount("/tmp", path, NULL, MS_MOVE, NULL));
+	judge_move(path, mount("/tmp", path, NULL, MS_MOVE, NULL));
 }
 
 static void shared(const char *path)
@@ -103,7 +112,7 @@ static void attributes(const char *path)
 
 static void moved_tree(const char *path)
 {
-	judge(syscall(SYS_move_mount, AT_FDCWD, "/tmp", AT_FDCWD, path, 0));
+	judge_move(path, syscall(SYS_move_mount, AT_FDCWD, "/tmp", AT_FDCWD, path, 0));
 }
 
 static void pivoted(const char *path)
