@@ -349,7 +349,7 @@ static void say_what_holds(struct exec *e)
 
 	run_enforce(result, "filesystem", "policy", true, "mounts");
 	/* Or there is no run. */
-	if (verifying_needed(&e->prepared))
+	if (e->table.n)
 		run_enforce(result, "verify", "mounts", true, "mount table");
 	run_enforce(result, "network", isolated ? "none" : "host", isolated,
 		isolated ? "network namespace" : NULL);
@@ -518,13 +518,13 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 	limits_close(&e->limits, &e->result.notes);
 	limits = limits_of(e);
 	limits_open(&e->limits, &limits, e->prepared.identity.uid, &e->result.notes);
+	if (verifying_needed(&e->prepared))
+		verifying_make(&e->table, &e->prepared, e->bwrap, e->probe.outer);
 	say_what_holds(e);
 	if (check_required(e, err) < 0)
 		return -1;
 	*phase = PHASE_SETUP;
 	watching_make(&e->watch, &e->prepared);
-	if (verifying_needed(&e->prepared))
-		verifying_make(&e->table, &e->prepared, e->bwrap, e->probe.outer);
 	spec = (struct run_spec){
 		.bwrap = e->bwrap,
 		.words = &e->words.words,

@@ -50,7 +50,7 @@ static void add(struct make *m, char *at, const struct table_mount *as)
 	table_add(m->out, as)->at = at;
 }
 
-/* What the host's table says of a host path: *root is to be freed, NULL when it says nothing. */
+/* Takes what the host's table says of a host path; nothing where it says nothing. */
 static void find_source(const struct make *m, const char *path, struct table_mount *mount)
 {
 	const struct mount_line *line = mount_table_at(tree_live_table(m->tree), path);

@@ -109,7 +109,8 @@ static int differ(
 		"them");
 }
 
-/* What an unplanned mount is taken for, or NULL: it is not known. *known is then the nearest. */
+/* Whether a mount that need not be there is known. If not, *nearest is what it would be but for its
+ * flags, or left alone. */
 static bool is_known(const struct table_spec *spec, const struct mount_line *line, bool seen,
 	const struct table_mount **nearest)
 {
