@@ -241,7 +241,7 @@ END
 	is($got->{code}, 0, "$who->{name}: a run whose socket went away while it was made is made anew") or diag($got->{err});
 	is(length $got->{out}, 100000, "$who->{name}: and nothing of its input is lost");
 	ok(!-e $socket, "$who->{name}: nothing is left where the socket was");
-	is(scalar(grep { /^made anew: a file or socket/ } @{JSON::PP->new->decode(slurp($report) // '{}')->{notes} || []}), 1,
+	is(scalar(grep { /^made anew: a file, socket or mount/ } @{JSON::PP->new->decode(slurp($report) // '{}')->{notes} || []}), 1,
 		"$who->{name}: and a note says so");
 	unlink $report;
 }
