@@ -61,7 +61,8 @@ HELPER_SRC := $(sort $(wildcard tests/hostile/*.c tests/integration/*.c))
 ATTACK_SRC := $(sort $(wildcard tests/attack/*.c))
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
-DOCUMENTS := README.md LICENSE docs/guide.md docs/environments.md docs/security.md docs/sbx-report.schema.json
+DOCUMENTS := README.md LICENSE docs/guide.md docs/environments.md docs/security.md docs/sbx-policy.schema.json \
+	docs/sbx-report.schema.json
 C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c contrib/static/*.c))
 
 # Unit tests are built apart, with sanitizers; cover counts lines in the same objects that the tools are made of.
