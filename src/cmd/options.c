@@ -47,8 +47,8 @@ struct option_row {
 
 static handle_fn add_policy, add_to_list, set_value, set_true, add_bind, add_tmpfs, add_variable,
 	set_bwrap, set_report, set_output_dir, set_tty, set_text, set_size, set_count, set_time,
-	add_pass_fd, set_output, add_question, set_switch, set_target, show_help, show_version,
-	show_completion;
+	add_pass_fd, set_output, set_format, add_question, set_switch, set_target, show_help,
+	show_version, show_completion;
 
 static const struct option_row table[] = {
 	{"Policy", "policy", 'p', "NAME|FILE", "add a policy: a name, or a file (with a slash)",
@@ -139,6 +139,8 @@ static const struct option_row table[] = {
 		set_switch, NULL, NULL, offsetof(struct options, probe)},
 	{NULL, "json", 0, NULL, "with --probe: as JSON, on a terminal too", TOOL_EXEC, set_output,
 		NULL, NULL, OUTPUT_JSON},
+	{NULL, "format", 0, "FORMAT", "print, json, check, or tree: what is seen, and why",
+		TOOL_PLAN, set_format, NULL, NULL, 0},
 	{"Job", "stdin", 0, "FILE", "the command's standard input; else it is empty", TOOL_START,
 		set_text, NULL, NULL, offsetof(struct options, input)},
 	{NULL, "script", 0, "FILE|-", "run this script; the command's words are its arguments",
@@ -459,20 +461,43 @@ static int set_output(struct parse *p, const struct option_row *row, const char 
 	return 0;
 }
 
+static int set_answer(struct parse *p, const char *at, enum plan_answer answer)
+{
+	if (p->options->answer != ANSWER_PLAN && p->options->answer != answer)
+		return usage(p, at,
+			"only one of --explain, --map, --rules, --sockets, --print-seccomp and "
+			"--format tree can be asked for",
+			"run sbx-plan once for each");
+	p->options->answer = answer;
+	return 0;
+}
+
+static int set_format(struct parse *p, const struct option_row *row, const char *arg)
+{
+	static const char *const names[] = {
+		[OUTPUT_PRINT] = "print", [OUTPUT_JSON] = "json", [OUTPUT_CHECK] = "check"};
+
+	if (strcmp(arg, "tree") == 0)
+		return set_answer(p, "--format", ANSWER_TREE);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (names[i] && strcmp(names[i], arg) == 0) {
+			p->options->output = (enum plan_output)i;
+			return 0;
+		}
+	(void)row;
+	return usage(p, "--format", "the argument must be print, json, check or tree",
+		"print, json and check are what the options of these names ask for");
+}
+
 static int add_question(struct parse *p, const struct option_row *row, const char *arg)
 {
 	struct options *o = p->options;
-	enum plan_answer answer = (enum plan_answer)row->value;
 	CLEANUP_FREE char *at = xasprintf("--%s", row->name);
 
-	if (o->answer != ANSWER_PLAN && o->answer != answer)
-		return usage(p, at,
-			"only one of --explain, --map, --rules, --sockets and --print-seccomp can "
-			"be asked for",
-			"run sbx-plan once for each");
+	if (set_answer(p, at, (enum plan_answer)row->value) < 0)
+		return -1;
 	if (arg && !*arg)
 		return usage(p, at, "the argument is empty", "give a path of the sandbox");
-	o->answer = answer;
 	if (arg)
 		strvec_push(&o->questions, arg);
 	return 0;
@@ -786,6 +811,9 @@ static int check_combination(struct parse *p, bool has_command)
 {
 	const struct options *o = p->options;
 
+	if (o->answer == ANSWER_TREE && o->output == OUTPUT_JSON)
+		return usage(
+			p, "--format tree", "a tree is text", "--json has each step of the plan");
 	if (o->answer != ANSWER_PLAN && (o->output == OUTPUT_NUL || o->output == OUTPUT_CHECK) &&
 		!(o->answer == ANSWER_SECCOMP && o->output == OUTPUT_NUL))
 		return usage(p, o->output == OUTPUT_NUL ? "-0" : "--check",

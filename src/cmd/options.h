@@ -44,6 +44,7 @@ enum plan_answer {
 	ANSWER_RULES,   /* --rules */
 	ANSWER_SOCKETS, /* --sockets */
 	ANSWER_SECCOMP, /* --print-seccomp; it alone knows OUTPUT_NUL: the filter's bytes */
+	ANSWER_TREE,    /* --format tree */
 };
 
 /* Whether the command gets a terminal of its own. */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/quote.h"
 #include "cmd/options.h"
+#include "cmd/outline.h"
 #include "cmd/prepare.h"
 #include "plan/bwrap.h"
 #include "plan/explain.h"
@@ -485,6 +486,14 @@ static int answer_seccomp(
 	return 0;
 }
 
+/* As no-color.org has it. */
+static bool wants_color(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
 /* What was asked for instead of the plan. */
 static int answer(
 	struct prepared *p, const struct options *options, bool nested_userns, struct err *err)
@@ -505,6 +514,8 @@ static int answer(
 		answer_sockets(&e, answers);
 	if (options->answer == ANSWER_SECCOMP)
 		rc = answer_seccomp(p, options, answers, err);
+	if (options->answer == ANSWER_TREE)
+		outline_print(stdout, &e, wants_color());
 	if (rc == 0 && answers)
 		print_document(answers);
 	explainer_clear(&e);

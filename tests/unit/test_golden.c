@@ -1,10 +1,12 @@
 /*
  * Golden cases: tests/golden/NAME.case holds a policy, a tree and the plan (or the error) they lead
- * to. Sections begin with "== NAME": policy, tree, context (lines "home /x", "cwd /x", "proc bind";
- * optional), plan. What a plan holds is put into the tree before it is made anew. SBX_GOLDEN_WRITE=1 writes what came out as the new plan section, to be read
- * before it is committed. Every plan is proven as well.
+ * to. Sections begin with "== NAME": policy, tree, context (lines "home /x", "cwd /x", "proc bind",
+ * "view": the plan section is what sbx-plan --format tree prints; optional), plan. What a plan holds
+ * is put into the tree before it is made anew. SBX_GOLDEN_WRITE=1 writes what came out as the new plan
+ * section, to be read before it is committed. Every plan is proven as well.
  */
 #include "base/mem.h"
+#include "cmd/outline.h"
 #include "lib/faketree.h"
 #include "lib/tap.h"
 #include "plan/plan.h"
@@ -92,6 +94,16 @@ static int make_held(struct plan *plan, const struct policy *policy, struct tree
 	return -1;
 }
 
+static void print_view(FILE *out, const struct plan *plan, const struct tree *tree)
+{
+	struct explain_user user = {tree->uid, tree->uid, NULL, 0};
+	struct explainer e;
+
+	explainer_init(&e, plan, tree, &user, false);
+	outline_print(out, &e, false);
+	explainer_clear(&e);
+}
+
 /* What policy and tree lead to, as the plan section has it. */
 static char *outcome(const struct golden *g, const char *name)
 {
@@ -106,12 +118,14 @@ static char *outcome(const struct golden *g, const char *name)
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
+	bool view = false;
 
 	for (const char *line = g->context; line && *line; line = strchr(line, '\n')) {
 		line += strspn(line, "\n");
 		sscanf(line, "home %255s", home);
 		sscanf(line, "cwd %255s", cwd);
 		sscanf(line, "proc %15s", proc);
+		view |= strncmp(line, "view", 4) == 0;
 	}
 	request.proc = strcmp(proc, "bind") == 0 ? PROC_BIND : PROC_FRESH;
 	if (policy_load_text(
@@ -119,11 +133,13 @@ static char *outcome(const struct golden *g, const char *name)
 		make_held(&plan, &policy, &tree, &tree_text, &request, &err) < 0) {
 		fprintf(out, "error: %s\nat: %s\nhint: %s\n", err.message, err.at, err.hint);
 	} else {
-		for (size_t i = 0; i < plan.n; i++)
+		for (size_t i = 0; i < plan.n && !view; i++)
 			print_op(out, &plan.ops[i]);
+		if (view)
+			print_view(out, &plan, tree);
 		for (size_t i = 0; i < plan.hold.n; i++)
 			fprintf(out, "hold: %s\n", plan.hold.v[i]);
-		for (size_t i = 0; i < plan.notes.n; i++)
+		for (size_t i = 0; i < plan.notes.n && !view; i++)
 			fprintf(out, "note: %s\n", plan.notes.v[i]);
 		if (!ok(proof_check(&plan, &policy, tree, &err) == 0, "%s: proven", name))
 			diag("%s (%s)", err.message, err.at);
