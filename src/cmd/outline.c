@@ -192,23 +192,22 @@ static void print_line(const struct outline *o, size_t depth, const char *name, 
 	int pad = used < NAME_WIDTH ? (int)(NAME_WIDTH - used) : 0;
 	CLEANUP_FREE char *text = reason ? escaped(reason) : NULL;
 	const char *on = o->color ? color_of(word) : "", *off = *on ? "\033[0m" : "";
-	size_t left;
+	size_t left, cut = 0, n = 0;
 
 	used += (size_t)pad + 1 + WORD_WIDTH;
 	left = used < WIDTH - 10 ? WIDTH - used : 10;
 	fprintf(o->out, "%*s%s%s%s", (int)(2 * depth), "", on, name, off);
 	if (*word)
 		fprintf(o->out, "%*s %s%s%s", pad, "", on, word, off);
-	if (text && width(text) > left) {
-		char *end = text;
+	if (text) {
+		bool fits = width(text) <= left;
 
-		for (size_t n = 0; n < left - 3; end++)
-			n += (end[1] & 0xc0) != 0x80;
-		strcpy(end, "...");
+		for (; text[cut] && (fits || n < left - 3); cut++)
+			n += (text[cut + 1] & 0xc0) != 0x80;
+		fprintf(o->out, "%*s%.*s%s",
+			*word ? WORD_WIDTH - (int)strlen(word) : pad + 1 + WORD_WIDTH, "", (int)cut,
+			text, fits ? "" : "...");
 	}
-	if (text)
-		fprintf(o->out, "%*s%s",
-			*word ? WORD_WIDTH - (int)strlen(word) : pad + 1 + WORD_WIDTH, "", text);
 	putc('\n', o->out);
 }
 
