@@ -141,6 +141,8 @@ static const struct option_row table[] = {
 		NULL, NULL, OUTPUT_JSON},
 	{NULL, "format", 0, "FORMAT", "print, json, check, or tree: what is seen, and why",
 		TOOL_PLAN, set_format, NULL, NULL, 0},
+	{NULL, "init", 0, NULL, "write a first policy for a directory, to sbx.json in it",
+		TOOL_PLAN, set_switch, NULL, NULL, offsetof(struct options, init)},
 	{"Job", "stdin", 0, "FILE", "the command's standard input; else it is empty", TOOL_START,
 		set_text, NULL, NULL, offsetof(struct options, input)},
 	{NULL, "script", 0, "FILE|-", "run this script; the command's words are its arguments",
@@ -237,13 +239,19 @@ static json *section(struct parse *p, const struct option_row *row)
 void options_add_file(struct options *options, const char *at, const char *text, const char *flag)
 {
 	/* No flag makes "files": this is the first. */
-	json *files = member(layer_section(options, "filesystem"), "files", json_new_array);
+	json *files = options_member(options, "filesystem", "files", json_new_array);
 	json *file = json_add(files, NULL, json_new_object());
 
 	json_add_string(file, "at", at);
 	json_add_string(file, "text", text);
 	strvec_push(&options->flag_names, "/filesystem/files/0");
 	strvec_push(&options->flag_names, flag);
+}
+
+json *options_member(
+	struct options *options, const char *section, const char *key, json *(*make)(void))
+{
+	return member(layer_section(options, section), key, make);
 }
 
 /* Remembers which flag made the value at SECTION/KEY and the last step (NULL = none). */
@@ -588,7 +596,7 @@ static const char *usage_text(enum tool tool)
 		const char *text;
 	} texts[] = {
 		{TOOL_PLAN,
-			"[options] [[--] command [argument ...]]\n"
+			"[options] [[--] command [argument ...]] | --init [directory]\n"
 			"Makes and proves the plan for a run in a sandbox, and starts nothing."},
 		{TOOL_EXEC, "[options] [--] command [argument ...]\nRuns a command in a sandbox; "
 			    "without -p under the policy \"default\"."},
@@ -807,10 +815,15 @@ static int check_jobs(struct parse *p)
 }
 
 /* What only makes sense together, or alone. */
-static int check_combination(struct parse *p, bool has_command)
+static int check_combination(struct parse *p, size_t n_words)
 {
 	const struct options *o = p->options;
 
+	if (o->init && (o->answer != ANSWER_PLAN || o->output != OUTPUT_PRINT))
+		return usage(p, "--init", "it writes a policy and prints no plan",
+			"ask the new policy: sbx-plan -p ./sbx.json ...");
+	if (o->init && n_words > 1)
+		return usage(p, "--init", "it is for one directory", "sbx-plan --init [directory]");
 	if (o->answer == ANSWER_TREE && o->output == OUTPUT_JSON)
 		return usage(
 			p, "--format tree", "a tree is text", "--json has each step of the plan");
@@ -820,7 +833,7 @@ static int check_combination(struct parse *p, bool has_command)
 			"an answer is text or, with --json, JSON",
 			"leave it out: an answer proves the plan too");
 	if (o->probe &&
-		(has_command || o->policies.n || o->flags || o->report || o->n_pass_fds || o->tty ||
+		(n_words || o->policies.n || o->flags || o->report || o->n_pass_fds || o->tty ||
 			o->capture || o->output_dir || o->strict || o->summary || o->progress))
 		return usage(p, "--probe", "no command is run, under no policy",
 			"it goes with --json and --bwrap only");
@@ -859,13 +872,13 @@ int options_parse(struct options *options, enum tool tool, int argc, char **argv
 			break;
 	}
 	if (rc == 0)
-		rc = check_combination(&p, optind < argc);
+		rc = check_combination(&p, (size_t)(argc - optind));
 	if (rc != 0) {
 		options_clear(options);
 		return rc;
 	}
 	if (!options->policies.n)
-		strvec_push(&options->policies, "default");
+		strvec_push(&options->policies, options->init ? "workspace" : "default");
 	options->command = argv + optind;
 	options->n_command = (size_t)(argc - optind);
 	return 0;

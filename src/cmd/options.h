@@ -65,6 +65,7 @@ struct options {
 	enum plan_output output; /* sbx-plan; sbx-exec --probe and sbx-job know OUTPUT_JSON */
 	enum plan_answer answer; /* sbx-plan */
 	struct strvec questions; /* sbx-plan: paths of --explain or --map, as written */
+	bool init;               /* sbx-plan --init: write a first policy */
 	bool strict;             /* rules without effect are refused; sbx-exec: a violation that did
 				    not end the run makes it 125 too */
 	bool summary, progress;  /* sbx-exec: what goes to stderr, at the end and meanwhile */
@@ -89,6 +90,10 @@ bool options_time(const char *text, uint64_t *ms);
  * is what messages call it. */
 void options_add_file(
 	struct options *options, const char *at, const char *text, const char *flag);
+/* The object or array under key in a section of the command line's layer (NULL: in the layer itself),
+ * made by make where it is not there. */
+json *options_member(
+	struct options *options, const char *section, const char *key, json *(*make)(void));
 void options_clear(struct options *options);
 
 /* Prints text with every byte that could steer a terminal, or is no UTF-8, as \xHH. */

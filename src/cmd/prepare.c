@@ -16,8 +16,7 @@
 
 extern char **environ;
 
-/* What "~" is: $HOME, else the user's own. */
-static char *find_home(void)
+char *prepare_home(void)
 {
 	const char *home = getenv("HOME");
 
@@ -83,7 +82,7 @@ int prepare_policy(struct prepared *p, const struct options *options, struct err
 	const char *config_home = getenv("XDG_CONFIG_HOME");
 	struct policy_context context;
 
-	p->home = find_home();
+	p->home = prepare_home();
 	p->home_real = p->home ? realpath(p->home, NULL) : NULL;
 	p->cwd = getcwd(NULL, 0);
 	/* "(unreachable)/..." is what getcwd says of a directory outside the root. */

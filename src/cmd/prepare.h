@@ -38,6 +38,8 @@ struct prepared {
 		*config_home; /* what the caller's ~ and ./ are; each may be NULL */
 };
 
+/* What "~" is: $HOME, else the user's own home; NULL when neither is known. Free with free(). */
+char *prepare_home(void);
 /* Loads and merges the policies and the command line's layer for the calling user, and finds out who
  * the command is to run as. */
 int prepare_policy(struct prepared *p, const struct options *options, struct err *err);

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/quote.h"
+#include "cmd/init.h"
 #include "cmd/options.h"
 #include "cmd/outline.h"
 #include "cmd/prepare.h"
@@ -22,12 +23,12 @@
 
 static const char tool[] = "sbx-plan";
 
-/* The plan's notes from the one of that number on. */
-static void say_notes(const struct plan *plan, size_t from)
+/* The notes from the one of that number on. */
+static void say_notes(const struct strvec *notes, size_t from)
 {
-	for (size_t i = from; i < plan->notes.n; i++) {
+	for (size_t i = from; i < notes->n; i++) {
 		fprintf(stderr, "%s: note: ", tool);
-		print_escaped(stderr, plan->notes.v[i]);
+		print_escaped(stderr, notes->v[i]);
 		putc('\n', stderr);
 	}
 }
@@ -195,7 +196,7 @@ static int print_plan(struct prepared *p, const struct options *options,
 		switch (options->output) {
 		case OUTPUT_PRINT:
 			bwrap_print(stdout, &words, &p->policy, options->command);
-			say_notes(&p->plan, n_notes);
+			say_notes(&p->plan.notes, n_notes);
 			break;
 		case OUTPUT_NUL:
 			print_nul(&words);
@@ -531,7 +532,7 @@ static int fit(struct plan *plan, struct bwrap_options *bwrap, const struct poli
 	if (bwrap_fit(plan, bwrap, policy, options->target, err) < 0)
 		return -1;
 	if (options->output != OUTPUT_JSON)
-		say_notes(plan, n);
+		say_notes(&plan->notes, n);
 	return 0;
 }
 
@@ -568,9 +569,49 @@ static enum proc_mode recall(const struct options *options, const struct prepare
 	return policy->proc == PROC_BIND ? PROC_BIND : PROC_FRESH;
 }
 
+/* Makes what was said on the command line, and what lies in the directory, the policy to prove. */
+static int start_init(struct options *options, struct init *init, struct err *err)
+{
+	CLEANUP_FREE char *home = prepare_home();
+	CLEANUP_FREE char *dir = NULL;
+	struct user *user;
+	struct tree *tree;
+
+	if (options->n_command && chdir(options->command[0]) < 0)
+		return err_set(err, ERR_USAGE, "cannot enter %s: %s", options->command[0],
+			strerror(errno));
+	dir = getcwd(NULL, 0);
+	if (!dir || *dir != '/')
+		return err_set(err, ERR_SYSTEM, "the working directory is not known");
+	user = user_new(geteuid(), getegid());
+	if (!user)
+		return err_set(err, ERR_SYSTEM, "cannot look at files: %s", strerror(errno));
+	tree = tree_live(user);
+	init_policy(options, tree, dir, home, init);
+	tree_live_free(tree);
+	user_free(user);
+	return 0;
+}
+
+/* The policy has been proven. */
+static int finish_init(const struct options *options, const struct init *init, struct err *err)
+{
+	CLEANUP_FREE char *found = strvec_join(&init->found, ", ");
+
+	if (init_write(options->flags, err) < 0)
+		return -1;
+	say_notes(&init->notes, 0);
+	printf("wrote %s: %s%ssecrets denied: %zu\n", INIT_FILE, found, *found ? "; " : "",
+		init->secrets);
+	puts("look at it:  sbx-plan -p ./" INIT_FILE " --format tree\n"
+	     "use it:      sbx-exec -p ./" INIT_FILE " -- COMMAND");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = {0};
+	struct init init = {0};
 	struct prepared p = {0};
 	struct bwrap_options bwrap = {.hostname = true, .new_session = true, .env = &p.env};
 	CLEANUP_STRVEC struct strvec notes = {0};
@@ -578,6 +619,8 @@ int main(int argc, char **argv)
 	bool nests;
 	int rc = options_parse(&options, TOOL_PLAN, argc, argv, &err);
 
+	if (rc == 0 && options.init)
+		rc = start_init(&options, &init, &err);
 	if (rc == 0)
 		rc = prepare_policy(&p, &options, &err);
 	if (rc == 0)
@@ -600,13 +643,16 @@ int main(int argc, char **argv)
 		rc = prepare_strict(&p, tool, nests, &err);
 	if (rc == 0 && options.answer != ANSWER_PLAN)
 		rc = answer(&p, &options, nests, &err);
-	if (rc == 0 && options.answer == ANSWER_PLAN)
+	if (rc == 0 && options.init)
+		rc = finish_init(&options, &init, &err);
+	else if (rc == 0 && options.answer == ANSWER_PLAN)
 		rc = print_plan(&p, &options, &bwrap, &err);
 	if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout)))
 		rc = err_set(&err, ERR_SYSTEM, "cannot write to standard output");
 	if (rc < 0)
 		print_err(tool, &err);
 	prepared_clear(&p);
+	init_clear(&init);
 	options_clear(&options);
 	return rc >= 0 ? 0 : err.kind == ERR_USAGE ? 2 : 125;
 }
