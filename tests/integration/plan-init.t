@@ -97,6 +97,8 @@ for my $who (@who) {
 	my $policy = eval { decode_json(slurp("$dir/sbx.json")) };
 	is_deeply($policy, {sbx => 1, extends => ['default'], description => 'what commands may do in this directory',
 		network => 'host', limits => {wall => '1m'}, filesystem => {write => ['./out']}}, "$who->{name}: the command line's rules");
+	$run = run($who, [$EXEC, '-p', 'workspace', '--', 'sh', '-c', '(echo x >sbx.json) 2>/dev/null || echo kept'], cwd => $dir);
+	is($run->{out}, "kept\n", "$who->{name}: no command changes the policy of later ones, also under another policy");
 	unlink "$dir/sbx.json" or die;
 	$run = run($who, [$PLAN, '--init', '--deny', 'x', $dir]);
 	is($run->{code}, 2, "$who->{name}: an option that no policy can have");
