@@ -20,8 +20,8 @@ static const struct language {
 	const char *name;
 	const char *markers[6]; /* names of files that tell of it */
 	const char *caches[4];  /* below the home */
-	const char *variable,
-		*value; /* what makes a tool that has to write do it in /tmp; or NULL */
+	const char *variable;   /* what makes a tool that has to write do it in /tmp; or NULL */
+	const char *value;
 } languages[] = {
 	{"Node.js", {"package.json"}, {".npm", ".cache/yarn", ".local/share/pnpm"}, NULL, NULL},
 	{"Rust", {"Cargo.toml"}, {".cargo/registry", ".cargo/git"}, NULL, NULL},
@@ -288,7 +288,8 @@ void init_clear(struct init *init)
 	strvec_clear(&init->notes);
 }
 
-/* A line for each key and rule: what holds nothing that holds more is on one. */
+/* A line for each key and rule: what holds nothing that holds more is on one. Keys of others are the
+ * language's own words. */
 static void print_value(FILE *out, const json *value, int depth)
 {
 	bool object = json_type(value) == JSON_OBJECT, flat = true;

@@ -485,6 +485,7 @@ static int set_format(struct parse *p, const struct option_row *row, const char 
 	static const char *const names[] = {
 		[OUTPUT_PRINT] = "print", [OUTPUT_JSON] = "json", [OUTPUT_CHECK] = "check"};
 
+	(void)row;
 	if (strcmp(arg, "tree") == 0)
 		return set_answer(p, "--format", ANSWER_TREE);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -492,7 +493,6 @@ static int set_format(struct parse *p, const struct option_row *row, const char 
 			p->options->output = (enum plan_output)i;
 			return 0;
 		}
-	(void)row;
 	return usage(p, "--format", "the argument must be print, json, check or tree",
 		"print, json and check are what the options of these names ask for");
 }

@@ -21,6 +21,7 @@ struct place {
 	struct explanation x;
 	const char *word; /* what can be done; "" for a link */
 	char *detail;     /* what it has to say of itself, or NULL */
+	char *rule;       /* why that can be done */
 	bool leaf, shown;
 };
 
@@ -68,6 +69,35 @@ static char *detail_of(const struct place *p)
 	return xasprintf("in memory, %" PRIu64 "%.1s", size, unit);
 }
 
+/* Whether it is not the rule that denies a place. */
+static bool is_closed(const struct place *p)
+{
+	return p->x.found == FOUND_DENY && p->x.rule->access != ACCESS_DENY;
+}
+
+/* The rule, as short as it can be told: --explain has all of it. */
+static char *rule_of(const struct place *p)
+{
+	static const char builtin[] = "built-in policy ";
+	const struct rule *rule = p->x.rule;
+	const char *file = rule->origin.file,
+		   *label = *rule->origin.pointer ? rule->origin.pointer : NULL;
+
+	if (is_closed(p))
+		return xstrdup(p->op && p->op->kind == OP_DENY_FILE
+				       ? "a socket or FIFO without a rule"
+				       : "closed on the host");
+	label = rule->name ? rule->name : label;
+	label = rule->why ? rule->why : label;
+	if (strncmp(file, builtin, strlen(builtin)) == 0)
+		file += strlen(builtin);
+	else if (*file == '/')
+		file = path_base(file);
+	else if (strcmp(file, "default") == 0)
+		file = "built in";
+	return label ? xasprintf("%s (%s)", label, file) : xstrdup(file);
+}
+
 static void look(struct outline *o, struct strvec *paths)
 {
 	const struct plan *plan = o->e->plan;
@@ -95,6 +125,7 @@ static void look(struct outline *o, struct strvec *paths)
 		explain_path(o->e, p->path, &p->x);
 		p->word = word_of(p);
 		p->detail = detail_of(p);
+		p->rule = rule_of(p);
 	}
 }
 
@@ -152,29 +183,6 @@ static char *name_of(const struct place *p, const char *above)
 	return xasprintf("%s%s", name, *below && p->x.has_kind && p->x.kind == TREE_DIR ? "/" : "");
 }
 
-/* The rule, as short as it can be told: --explain has all of it. */
-static char *rule_of(const struct place *p)
-{
-	static const char builtin[] = "built-in policy ";
-	const struct rule *rule = p->x.rule;
-	const char *file = rule->origin.file,
-		   *label = *rule->origin.pointer ? rule->origin.pointer : NULL;
-
-	if (p->x.found == FOUND_DENY && rule->access != ACCESS_DENY)
-		return xstrdup(p->op && p->op->kind == OP_DENY_FILE
-				       ? "a socket or FIFO without a rule"
-				       : "closed on the host");
-	label = rule->name ? rule->name : label;
-	label = rule->why ? rule->why : label;
-	if (strncmp(file, builtin, strlen(builtin)) == 0)
-		file += strlen(builtin);
-	else if (*file == '/')
-		file = path_base(file);
-	else if (strcmp(file, "default") == 0)
-		file = "built in";
-	return label ? xasprintf("%s (%s)", label, file) : xstrdup(file);
-}
-
 static const char *color_of(const char *word)
 {
 	return strcmp(word, "write") == 0  ? "\033[33m"
@@ -212,16 +220,14 @@ static void print_line(const struct outline *o, size_t depth, const char *name, 
 }
 
 /* Why a place is as it is, when that is not what the one above says. */
-static char *reason_of(const struct place *p, const struct rule *above)
+static char *reason_of(const struct place *p, const struct place *above)
 {
-	const char *detail = p->detail;
-	bool closed = p->x.found == FOUND_DENY && p->x.rule->access != ACCESS_DENY;
-	CLEANUP_FREE char *rule = p->x.rule != above || closed ? rule_of(p) : NULL;
+	const char *rule = !above || p->x.rule != above->x.rule || is_closed(p) ? p->rule : NULL;
 
-	if (is_link(p) || (!detail && !rule))
+	if (is_link(p) || (!p->detail && !rule))
 		return NULL;
-	return xasprintf(
-		"%s%s%s", detail ? detail : "", detail && rule ? ": " : "", rule ? rule : "");
+	return xasprintf("%s%s%s", p->detail ? p->detail : "", p->detail && rule ? ": " : "",
+		rule ? rule : "");
 }
 
 /* Whether two entries of a directory can share a line. */
@@ -230,22 +236,19 @@ static bool alike(const struct place *a, const struct place *b)
 	if (b->shown || !a->leaf || !b->leaf || a->detail || b->detail ||
 		strcmp(a->word, b->word) != 0)
 		return false;
-	return is_link(a)
-		       ? is_link(b)
-		       : strcmp(a->x.rule->origin.file, b->x.rule->origin.file) == 0 &&
-				 strcmp(a->x.rule->origin.pointer, b->x.rule->origin.pointer) == 0;
+	return is_link(a) ? is_link(b) : !is_link(b) && strcmp(a->rule, b->rule) == 0;
 }
 
 /* Names of alike places, in a few lines, of which the first says what they are. */
 static void show_folded(const struct outline *o, struct place *const *kids, size_t n, size_t depth,
-	const char *dir, const struct rule *above)
+	const struct place *dir)
 {
-	CLEANUP_FREE char *reason = reason_of(kids[0], above);
+	CLEANUP_FREE char *reason = reason_of(kids[0], dir);
 	CLEANUP_FREE char *line = xstrdup("");
 	size_t lines = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		CLEANUP_FREE char *name = name_of(kids[i], dir);
+		CLEANUP_FREE char *name = name_of(kids[i], dir->path);
 		size_t cut =
 			is_link(kids[i]) ? (size_t)(strstr(name, " -> ") - name) : strlen(name);
 		char *longer = xasprintf("%s%s%.*s", line, *line ? " " : "", (int)cut, name);
@@ -288,19 +291,20 @@ static void show_kids(struct outline *o, struct place *dir, size_t depth)
 		for (size_t k = 0; k < n_same; k++)
 			same[k]->shown = true;
 		if (n_same)
-			show_folded(o, same, n_same, depth, dir->path, dir->x.rule);
+			show_folded(o, same, n_same, depth, dir);
 		else if (!kids[i]->shown)
 			show(o, kids[i], depth, dir->path, dir);
 	}
 }
 
-/* Whether a place only leads to what is below it: a directory without a mount, or one that is as what
- * is above, bound onto itself so that it cannot be renamed. */
+/* Whether a place only leads to what is below it: a directory of the sandbox's own, or one that is as
+ * what is above it, be it bound onto itself so that it cannot be renamed. */
 static bool only_leads(const struct place *p, const struct place *above)
 {
-	return !p->op || p->op->kind == OP_DIR ||
-	       (p->op->kind == OP_BIND_WRITE && p->x.rule == above->x.rule &&
-		       p->word == above->word);
+	if (p->op && p->op->kind == OP_DIR)
+		return true;
+	return (!p->op || p->op->kind == OP_BIND_WRITE) && p->x.rule == above->x.rule &&
+	       strcmp(p->word, above->word) == 0;
 }
 
 static void show(struct outline *o, struct place *p, size_t depth, const char *dir,
@@ -316,7 +320,7 @@ static void show(struct outline *o, struct place *p, size_t depth, const char *d
 		return;
 	}
 	name = name_of(p, dir);
-	reason = reason_of(p, above ? above->x.rule : NULL);
+	reason = reason_of(p, above);
 	print_line(o, depth, name, p->word, reason);
 	show_kids(o, p, depth + 1);
 }
@@ -336,6 +340,7 @@ void outline_print(FILE *out, const struct explainer *e, bool color)
 	for (size_t i = 0; i < o.n; i++) {
 		explanation_clear(&o.places[i].x);
 		free(o.places[i].detail);
+		free(o.places[i].rule);
 	}
 	free(o.places);
 }
