@@ -78,8 +78,8 @@ HELPER_BIN := $(patsubst tests/%.c,$(BUILD)/tests/%,$(HELPER_SRC))
 # One short line for each thing made; V=1 shows the whole command.
 say = @$(if $(V),set -x,echo '  $(1) $@');
 
-.PHONY: all static demo check check-all check-env check-env-quick check-unit lint lint-c lint-text bench install uninstall cover \
-	format clean help
+.PHONY: all static demo check check-all check-env check-env-quick check-unit lint lint-c lint-text bench install uninstall deb \
+	cover format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -251,6 +251,15 @@ uninstall: ## remove what install put there
 	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(MANDIR)/man$${p##*.}/$$p || exit 1; done
 	rm -f $(addprefix $(DESTDIR)$(DOCDIR)/,$(notdir $(DOCUMENTS)) $(BUILTINS))
 	-rmdir $(DESTDIR)$(DOCDIR)/policies $(DESTDIR)$(DOCDIR)
+
+# debian/ belongs at the top of a tree: it is built in a copy.
+deb: ## build a Debian package in build/deb ("sh contrib/setup deb" installs what that needs)
+	rm -rf $(BUILD)/deb
+	mkdir -p $(BUILD)/deb/sbx
+	cp -r LICENSE Makefile README.md contrib docs policies src $(BUILD)/deb/sbx
+	cp -r contrib/debian $(BUILD)/deb/sbx/debian
+	cd $(BUILD)/deb/sbx && env -u BUILD -u MAKEFLAGS -u MAKELEVEL dpkg-buildpackage -b -us -uc
+	rm -r $(BUILD)/deb/sbx
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
