@@ -43,10 +43,11 @@ static const struct {
 		"policy; in a container: sysctl -w user.max_user_namespaces=15000 on the host"},
 	[CAUSE_APPARMOR] = {"apparmor",
 		"AppArmor keeps user namespaces from programs without a profile",
-		"give bwrap one: printf 'abi <abi/4.0>,\\nprofile bwrap /usr/bin/bwrap "
-		"flags=(unconfined) {\\n userns,\\n}\\n' >/etc/apparmor.d/bwrap && apparmor_parser "
-		"-r /etc/apparmor.d/bwrap (and sbx-exec the same, for the namespaces that it makes "
-		"itself); or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
+		"give sbx-exec one, which its bwrap shares: printf 'abi <abi/4.0>,\\nprofile sbx "
+		"/{usr/,usr/local/,opt/sbx/}bin/sbx-{exec,job} flags=(unconfined) {\\n "
+		"userns,\\n}\\n' >/etc/apparmor.d/sbx && apparmor_parser -r /etc/apparmor.d/sbx "
+		"(or the path that yours has; sbx's Debian package brings it along); or sysctl -w "
+		"kernel.apparmor_restrict_unprivileged_userns=0"},
 	[CAUSE_PROFILE] = {"apparmor-profile", "the AppArmor profile of this process forbids it",
 		"docker, podman: --security-opt apparmor=unconfined; Kubernetes: "
 		"securityContext.appArmorProfile.type: Unconfined; elsewhere allow userns, mount, "

@@ -5,6 +5,7 @@ use warnings;
 use FindBin;
 use Test::More;
 BEGIN { require "$FindBin::Bin/vm-lib.pl" }
+our $EXEC;
 
 my $packages = fetched('apparmor', 'apparmor');
 my $all = "network,\nfile,\nmount,\numount,\npivot_root,\nsignal,\nptrace,\ncapability,\n";
@@ -23,7 +24,23 @@ my $setup = "cat >/run/profiles <<'END'\n" . join('', map { "profile $_ flags=(a
 	. "END\napparmor_parser -K -r /run/profiles\n";
 my %names = (docker => 'AppArmor: no mounts, as by docker', uidmap => 'AppArmor: no map of uids', netadmin => 'AppArmor: no cap_net_admin',
 	sysadmin => 'AppArmor: no cap_sys_admin', pivot => 'AppArmor: no pivot_root', open => 'AppArmor: a profile that allows all', named => 'AppArmor: the rules that the hint names');
+
+# The profile that is shipped. A parser before 4.0 knows all of it but the rules that a kernel of its time has no use for.
+my $shipped = slurp("$FindBin::Bin/../../contrib/apparmor/sbx");
+my ($head) = $shipped =~ /^(profile sbx .*\{)$/m;
+cmp_ok(index(slurp($EXEC), $head), '>', 0, 'the hint has the head of the shipped profile');
+my $abi = "$packages/etc/apparmor.d/abi/4.0";
+$shipped =~ s/^(abi .*|\s*userns,)$//mg if !-e $abi;
+$setup .= "mkdir -p /usr/bin /etc/apparmor.d/abi\ncp /place/sbx-exec /usr/bin\n"
+	. (-e $abi ? "cat >/etc/apparmor.d/abi/4.0 <<'END'\n" . slurp($abi) . "END\n" : '')
+	. "cat >/etc/apparmor.d/sbx <<'END'\n${shipped}END\napparmor_parser -K -r /etc/apparmor.d/sbx\n";
+my $label = sub {
+	my ($program, $wanted, @as) = @_;
+	return [sub { is($_[0]{out}, "$wanted\n", "the shipped profile: what $program runs" . (@as ? ', as a user' : '')) or diag($_[0]{err}) },
+		@as, "$program/sbx-exec", '--', 'cat', '/proc/self/attr/current'];
+};
 booted(append => 'cgroup=v2', setup => $setup,
+	runs => [map { my @as = @$_; ($label->('/usr/bin', 'sbx (unconfined)', @as), $label->('/place', 'unconfined', @as)) } [], [guest_user()]],
 	programs => {"$packages/sbin/apparmor_parser" => '/bin/apparmor_parser', "$packages/usr/bin/aa-exec" => '/bin/aa-exec'},
 	rows => [map { my $p = $_; map { [$names{$p}, @$_] } ['root', 'aa-exec', '-p', $p, '--'], ['user', guest_user(), 'aa-exec', '-p', $p, '--'] } sort keys %profiles]);
 done_testing();
