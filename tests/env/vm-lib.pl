@@ -16,7 +16,8 @@ sub guest_user { return ('/bin/setpriv', '--reuid', 1000, '--regid', 1000, '--cl
 # Boots a machine that makes the runs of the rows, and judges them. append: words for the kernel's command line, of which
 # init knows cgroup=v1|v2|hybrid|none and root=initial (stay in the initial RAM file system). setup: lines of shell that
 # come first. programs: more of them, host path => guest path. checks: [NAME, WORDS...] of what has to end with exit code 0.
-# runs: [SUB, WORDS...] of others, whose SUB gets {code, out, err}. limit: seconds that all may take.
+# runs: [SUB, WORDS...] of others, whose SUB gets {code, out, err}. limit: seconds that all may take. root: a folder whose
+# copy is the machine's root; where that has systemd, it is the first program, and the runs are those of a service.
 my $boots = 0;
 sub booted {
 	my (%how) = @_;
@@ -26,14 +27,17 @@ sub booted {
 	my ($kernel) = glob fetched('kernel') . '/boot/vmlinuz-*';
 	my $dir = "$top/vm." . $boots++;
 	my $tree = "$dir/tree";
-	mkdir $_ or die "$_: $!" for $dir, $tree, map { "$tree/$_" } qw(bin dev proc sys new place place/open);
+	mkdir $_ or die "$_: $!" for $dir, $tree;
+	!$how{root} or system("tar -C $how{root} --one-file-system --exclude=./usr/share/doc --exclude=./usr/share/locale -c . | tar -C $tree -x") == 0 or die 'tar';
+	-d $_ or mkdir $_ or die "$_: $!" for map { "$tree/$_" } qw(bin dev proc sys new place place/open);
 	my %programs = (map({ which($_) => "/bin/$_" } qw(busybox bwrap setpriv unshare)), $EXEC => '/place/sbx-exec', %{$how{programs} || {}});
 	guest_program($tree, $_, $programs{$_}) for sort keys %programs;
 	for my $name (split ' ', `busybox --list`) { symlink 'busybox', "$tree/bin/$name" if !-e "$tree/bin/$name" }
 	chmod 01777, "$tree/place/open" or die;
 	put($root, "$tree/place/secret", "secret\n");
-	put($root, "$tree/etc/passwd", "root:x:0:0:root:/:/bin/sh\nuser:x:1000:1000::/home:/bin/sh\n");
+	put($root, "$tree/etc/passwd", "root:x:0:0:root:/:/bin/sh\nuser:x:1000:1000::/home:/bin/sh\n") if !$how{root};
 	put($root, "$tree/init", init(), 0755);
+	put($root, "$tree/etc/systemd/system/runs.service", "[Service]\nType=oneshot\nExecStart=/init\n") if $how{root};
 
 	my (@script, @runs);
 	for my $row (@{$how{rows}}) {
@@ -59,9 +63,9 @@ sub booted {
 	put($root, "$tree/script", join("\n", $how{setup} // '', @script, 'echo @@end', ''));
 	system("cd $tree && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1 >../initrd") == 0 or die 'cpio';
 	put($root, "$dir/$_", '') for qw(console answer);
-	my $code = system('timeout', '-k', 5, $how{limit} // 180, 'qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-M', 'q35', '-cpu', 'max', '-smp', 2, '-m', 768,
+	my $code = system('timeout', '-k', 5, $how{limit} // 180, 'qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-M', 'q35', '-cpu', 'max', '-smp', 2, '-m', $how{root} ? 1536 : 768,
 		'-kernel', $kernel, '-initrd', "$dir/initrd", '-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot',
-		'-append', 'console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init mitigations=off tsc=unstable random.trust_cpu=on ' . ($how{append} // ''),
+		'-append', 'console=ttyS0 quiet loglevel=3 panic=-1 rdinit=/init mitigations=off tsc=unstable random.trust_cpu=on ' . ($how{root} ? 'systemd.wants=runs.service ' : '') . ($how{append} // ''),
 		'-serial', "file:$dir/console", '-serial', "file:$dir/answer");
 	my $answer = slurp("$dir/answer") =~ s/\r//gr;
 	if ($answer !~ /^\@\@end/m) {
@@ -108,23 +112,27 @@ if [ ! -e /moved ] && ! has root=initial; then
 	: >/new/moved
 	exec switch_root -c /dev/console /new /init
 fi
-mount -t devtmpfs dev /dev
-mount -t sysfs sys /sys
-mount -t securityfs security /sys/kernel/security
-mkdir -p /home /run /tmp /dev/shm
-chmod 1777 /tmp
-mount -t tmpfs run /run
-mount -t tmpfs shm /dev/shm
-ln -s /proc/self/fd /dev/fd
-ip link set lo up
-if has cgroup=v2; then
-	mount -t cgroup2 cgroup /sys/fs/cgroup
-elif ! has cgroup=none; then
-	mount -t tmpfs cgroup /sys/fs/cgroup
-	for name in memory pids cpu,cpuacct freezer; do group "$name"; done
-	if has cgroup=hybrid; then
-		mkdir /sys/fs/cgroup/unified
-		mount -t cgroup2 cgroup /sys/fs/cgroup/unified
+if [ -e /lib/systemd/systemd ]; then
+	[ $$ != 1 ] || exec /lib/systemd/systemd
+else
+	mount -t devtmpfs dev /dev
+	mount -t sysfs sys /sys
+	mount -t securityfs security /sys/kernel/security
+	mkdir -p /home /run /tmp /dev/shm
+	chmod 1777 /tmp
+	mount -t tmpfs run /run
+	mount -t tmpfs shm /dev/shm
+	ln -s /proc/self/fd /dev/fd
+	ip link set lo up
+	if has cgroup=v2; then
+		mount -t cgroup2 cgroup /sys/fs/cgroup
+	elif ! has cgroup=none; then
+		mount -t tmpfs cgroup /sys/fs/cgroup
+		for name in memory pids cpu,cpuacct freezer; do group "$name"; done
+		if has cgroup=hybrid; then
+			mkdir /sys/fs/cgroup/unified
+			mount -t cgroup2 cgroup /sys/fs/cgroup/unified
+		fi
 	fi
 fi
 stty -F /dev/ttyS1 raw -echo
