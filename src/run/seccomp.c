@@ -4,6 +4,7 @@
 #include "base/nearest.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -41,12 +42,17 @@
 /* The kernel looks at the low 32 bits of commands and families, and at these of a socket's type. */
 #define LOW 0xffffffff
 #define SOCK_TYPES 0xf
+/* Bits of a file's mode by which it gives its owner's rights to whoever executes it. */
+#define SET_ID (S_ISUID | S_ISGID)
+/* O_TMPFILE without the bits of O_DIRECTORY, which are in it. */
+#define UNNAMED (O_TMPFILE & ~O_DIRECTORY)
 
 /* Which calls of the name a rule denies. */
 enum test {
 	ALL,
 	ANY_BIT,    /* (arg & value) != 0 */
 	NO_BIT,     /* (arg & value) == 0 */
+	NEW_FILE,   /* (arg & value) != 0, and the flags in the argument before make a file */
 	EQUAL,      /* (uint32_t)arg == value */
 	OTHER_BITS, /* ((uint32_t)arg & ~value) != 0, but for -1, which only asks */
 	NOT_FAMILY, /* arg is none of allowed; these are small */
@@ -139,6 +145,18 @@ static const struct rule rules[] = {
 	{"ustat", ENOSYS, BOTH, ALL, 0, 0, {0}},
 	/* Debuggers take the randomness out of their programs; the rest is for other systems'. */
 	{"personality", EPERM, BOTH, OTHER_BITS, 0, PER_LINUX32 | UNAME26 | ADDR_NO_RANDOMIZE, {0}},
+	/* Programs for the host that would run as the caller; a file without them is no danger. What
+	 * openat2 makes cannot be seen: it is empty, and writing to it takes the bits away. */
+	{"chmod", EPERM, BOTH, ANY_BIT, 1, SET_ID, {0}},
+	{"fchmod", EPERM, BOTH, ANY_BIT, 1, SET_ID, {0}},
+	{"fchmodat", EPERM, BOTH, ANY_BIT, 2, SET_ID, {0}},
+	{"creat", EPERM, BOTH, ANY_BIT, 1, SET_ID, {0}},
+	{"mknod", EPERM, BOTH, ANY_BIT, 1, SET_ID, {0}},
+	{"mknodat", EPERM, BOTH, ANY_BIT, 2, SET_ID, {0}},
+	{"open", EPERM, BOTH, NEW_FILE, 2, SET_ID, {0}},
+	{"openat", EPERM, BOTH, NEW_FILE, 3, SET_ID, {0}},
+	/* Who has a lease on a file keeps the host waiting that wants to write to it. */
+	{"fcntl", EPERM, BOTH, EQUAL, 1, F_SETLEASE, {0}},
 	/* Keys pressed on the terminal, as if by its user. */
 	{"ioctl", EPERM, BOTH, EQUAL, 1, TIOCSTI, {0}},
 	{"ioctl", EPERM, BOTH, EQUAL, 1, TIOCLINUX, {0}},
@@ -256,22 +274,36 @@ struct maker {
 	int result;    /* the first error: -errno */
 };
 
-/* One rule; NULL = without a condition. libseccomp takes the numbers that calls have here. */
-static void deny(struct maker *m, const char *name, int error, const struct scmp_arg_cmp *condition)
+/* One rule, of n conditions together. libseccomp takes the numbers that calls have here. */
+static void deny(struct maker *m, const char *name, int error,
+	const struct scmp_arg_cmp *conditions, unsigned n)
 {
 	bool kills = m->spec->kill && error == EPERM;
 	uint32_t action = kills ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO((unsigned)error);
 
 	if (m->result == 0 && seccomp_syscall_resolve_name_arch(m->arch, name) >= 0)
-		m->result = seccomp_rule_add_exact_array(m->context, action,
-			seccomp_syscall_resolve_name(name), condition != NULL, condition);
+		m->result = seccomp_rule_add_exact_array(
+			m->context, action, seccomp_syscall_resolve_name(name), n, conditions);
 }
 
 static void deny_masked(struct maker *m, const struct rule *rule, uint64_t mask, uint64_t value)
 {
 	struct scmp_arg_cmp condition = SCMP_CMP64(rule->arg, SCMP_CMP_MASKED_EQ, mask, value);
 
-	deny(m, rule->name, rule->error, &condition);
+	deny(m, rule->name, rule->error, &condition, 1);
+}
+
+static void deny_new_file(struct maker *m, const struct rule *rule, uint64_t bit)
+{
+	static const uint64_t flags[] = {O_CREAT, UNNAMED};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+		struct scmp_arg_cmp both[] = {
+			SCMP_CMP64(rule->arg - 1, SCMP_CMP_MASKED_EQ, flags[i], flags[i]),
+			SCMP_CMP64(rule->arg, SCMP_CMP_MASKED_EQ, bit, bit)};
+
+		deny(m, rule->name, rule->error, both, 2);
+	}
 }
 
 static bool is_allowed(const struct rule *rule, unsigned value)
@@ -305,7 +337,7 @@ static void deny_families(struct maker *m, const struct rule *rule)
 
 	struct scmp_arg_cmp above = SCMP_CMP64(rule->arg, SCMP_CMP_GE, end);
 
-	deny(m, rule->name, rule->error, &above);
+	deny(m, rule->name, rule->error, &above, 1);
 	for (unsigned i = 0; i < end; i++)
 		if (!is_allowed(rule, i))
 			deny_masked(m, rule, LOW, i);
@@ -315,12 +347,17 @@ static void add_rule(struct maker *m, const struct rule *rule)
 {
 	switch (rule->test) {
 	case ALL:
-		deny(m, rule->name, rule->error, NULL);
+		deny(m, rule->name, rule->error, NULL, 0);
 		break;
 	case ANY_BIT:
 		for (uint64_t bit = 1; bit <= rule->value; bit <<= 1)
 			if (rule->value & bit)
 				deny_masked(m, rule, bit, bit);
+		break;
+	case NEW_FILE:
+		for (uint64_t bit = 1; bit <= rule->value; bit <<= 1)
+			if (rule->value & bit)
+				deny_new_file(m, rule, bit);
 		break;
 	case NO_BIT:
 		deny_masked(m, rule, rule->value, 0);
@@ -368,7 +405,7 @@ static void add_rules(struct maker *m)
 		if (counts(&rules[i], m->spec))
 			add_rule(m, &rules[i]);
 	for (size_t i = 0; list && i < list->n; i++)
-		deny(m, list->v[i], EPERM, NULL);
+		deny(m, list->v[i], EPERM, NULL, 0);
 }
 
 /* The numbers of the calls that are named and newer than the list: those it leaves to libseccomp. */
@@ -526,6 +563,9 @@ static char *condition_text(const struct rule *rule)
 		return xasprintf(" if (arg%u & 0x%llx) != 0", rule->arg, value);
 	case NO_BIT:
 		return xasprintf(" if (arg%u & 0x%llx) == 0", rule->arg, value);
+	case NEW_FILE:
+		return xasprintf(" if (arg%u & 0x%x) != 0 and (arg%u & 0x%llx) != 0", rule->arg - 1,
+			(unsigned)(O_CREAT | UNNAMED), rule->arg, value);
 	case EQUAL:
 		return xasprintf(" if arg%u == 0x%llx", rule->arg, value);
 	case OTHER_BITS:

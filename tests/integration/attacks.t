@@ -10,10 +10,10 @@ our ($top, $EXEC, $ATTACK);
 # What keeps an attack out beside mounts and namespaces, and whether sbx has it.
 my %has = (
 	'-' => 1,
-	filter => 0, # the system call filter
-	'mode-filter' => 0, # one that looks at the modes of files
-	'lease-filter' => 0, # one that knows fcntl's leases
-	terminal => 0, # a terminal of the sandbox's own
+	filter => 1, # the system call filter
+	'mode-filter' => 1, # one that looks at the modes of files
+	'lease-filter' => 1, # one that knows fcntl's leases
+	terminal => 1, # a terminal of the sandbox's own
 );
 my %policies = (default => [], workspace => [], strict => ['--read', $ATTACK], 'agent-container' => [], 'query-script' => ['--read', $ATTACK]);
 my %modes = ('fresh /proc' => [0, 'fresh'], 'bound /proc' => [1, 'bind'], 'bound /proc, unmasked' => [0, 'bind']);

@@ -9,6 +9,7 @@
 #include "lib/tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 /* What the kernel would answer: SECCOMP_RET_*; 0 for a program that it would not take. */
 static unsigned answer(const struct filter_program *program, const struct seccomp_data *data)
@@ -205,6 +207,30 @@ static const struct row {
 	{"personality bit 31", {135, 92}, {0x80000000}, SAME(EPERM)},
 	{"personality all but one bit", {135, 92}, {0xfffffffe}, SAME(EPERM)},
 	{"personality PER_SVR4", {135, 92}, {0x4100001}, SAME(EPERM)},
+	{"chmod 0755", {90, -1}, {0, 0755}, SAME(0)},
+	{"chmod 04755", {90, -1}, {0, 04755}, SAME(EPERM)},
+	{"chmod 02755", {90, -1}, {0, 02755}, SAME(EPERM)},
+	{"chmod 01777", {90, -1}, {0, 01777}, SAME(0)},
+	{"fchmod 06755", {91, 52}, {3, 06755}, SAME(EPERM)},
+	{"fchmod of descriptor 04000", {91, 52}, {04000, 0755}, SAME(0)},
+	{"fchmodat 04755", {268, 53}, {~0ULL, 0, 04755}, SAME(EPERM)},
+	{"fchmodat 0755 with high bits", {268, 53}, {~0ULL, 0, HIGH | 0755}, SAME(0)},
+	{"fchmodat 04755 with high bits", {268, 53}, {~0ULL, 0, HIGH | 04755}, SAME(EPERM)},
+	{"creat 04755", {85, -1}, {0, 04755}, SAME(EPERM)},
+	{"mknod 02755", {133, -1}, {0, S_IFREG | 02755}, SAME(EPERM)},
+	{"mknodat of a FIFO", {259, 33}, {0, 0, S_IFIFO | 0600}, SAME(0)},
+	{"mknodat 04755", {259, 33}, {0, 0, S_IFREG | 04755}, SAME(EPERM)},
+	{"open O_RDONLY, rubbish as a mode", {2, -1}, {0, O_RDONLY, ~0ULL}, SAME(0)},
+	{"open O_CREAT 0644", {2, -1}, {0, O_WRONLY | O_CREAT, 0644}, SAME(0)},
+	{"open O_CREAT 04755", {2, -1}, {0, O_WRONLY | O_CREAT, 04755}, SAME(EPERM)},
+	{"openat O_DIRECTORY, rubbish as a mode", {257, 56}, {0, 0, O_DIRECTORY, ~0ULL}, SAME(0)},
+	{"openat O_CREAT 0600", {257, 56}, {0, 0, O_RDWR | O_CREAT, 0600}, SAME(0)},
+	{"openat O_CREAT 02755", {257, 56}, {0, 0, O_RDWR | O_CREAT, 02755}, SAME(EPERM)},
+	{"openat O_TMPFILE 04755", {257, 56}, {0, 0, O_RDWR | O_TMPFILE, 04755}, SAME(EPERM)},
+	{"fchmodat2", {452, 452}, {0, 0, 0755}, SAME(ENOSYS)},
+	{"fcntl F_GETLEASE", {72, 25}, {3, F_GETLEASE}, SAME(0)},
+	{"fcntl F_SETLEASE", {72, 25}, {3, F_SETLEASE}, SAME(EPERM)},
+	{"fcntl F_SETLEASE with high bits", {72, 25}, {3, HIGH | F_SETLEASE}, SAME(EPERM)},
 	{"ioctl TIOCGWINSZ", {16, 29}, {0, TIOCGWINSZ}, SAME(0)},
 	{"ioctl TIOCSTI", {16, 29}, {0, TIOCSTI}, SAME(EPERM)},
 	{"ioctl TIOCSTI with high bits", {16, 29}, {0, HIGH | TIOCSTI}, SAME(EPERM)},
