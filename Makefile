@@ -58,12 +58,12 @@ BUILTINS := $(sort $(wildcard policies/*.json))
 TEST_LIB_SRC := $(sort $(wildcard tests/lib/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 HELPER_SRC := $(sort $(wildcard tests/hostile/*.c tests/integration/*.c))
-ATTACK_SRC := $(sort $(wildcard tests/attack/*.c))
+ATTACK_SRC := $(sort $(wildcard tests/hostile/attack/*.c))
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
 DOCUMENTS := README.md LICENSE docs/guide.md docs/environments.md docs/security.md docs/sbx-policy.schema.json \
 	docs/sbx-report.schema.json
-C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c contrib/static/*.c))
+C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c tests/hostile/attack/*.c contrib/static/*.c))
 
 # Unit tests are built apart, with sanitizers; cover counts lines in the same objects that the tools are made of.
 UNIT_OBJ := san
@@ -72,7 +72,7 @@ objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(BUILD)/$(1)/builtin.o $(BUILD)/$
 LIB_OBJ := $(call objs,obj,$(LIB_SRC))
 SAN_OBJ := $(call objs,$(UNIT_OBJ),$(LIB_SRC) $(TEST_LIB_SRC))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
-ATTACK := $(BUILD)/tests/attack
+ATTACK := $(BUILD)/tests/hostile/attack
 HELPER_BIN := $(patsubst tests/%.c,$(BUILD)/tests/%,$(HELPER_SRC))
 
 # One short line for each thing made; V=1 shows the whole command.
@@ -165,17 +165,16 @@ $(HELPER_BIN): $(BUILD)/tests/%: tests/%.c
 	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $<
 
 # The attacks: one program. A row of its tables has only the fields that it needs.
-$(BUILD)/obj/tests/attack/%.o: ALL_CFLAGS += -Wno-missing-field-initializers
+$(BUILD)/obj/tests/hostile/attack/%.o: ALL_CFLAGS += -Wno-missing-field-initializers
 $(ATTACK): $(ATTACK_SRC:%.c=$(BUILD)/obj/%.o)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^
-check: $(ATTACK)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
 # Two at once where there are two processors, four at most: tests wait more than they compute.
 PROVE = prove --timer --jobs $(shell n=$$(nproc) && echo $$((n < 4 ? n : 4)))
-check: all $(UNIT_BIN) $(HELPER_BIN) ## run the tests
+check: all $(UNIT_BIN) $(HELPER_BIN) $(ATTACK) ## run the tests
 	SBX_BUILD=$(abspath $(BUILD)) $(PROVE) $(UNIT_BIN) $(SCRIPTS)
 
 check-unit: $(UNIT_BIN)

@@ -17,7 +17,7 @@ my @made; # how to remove what lies outside of $top
 
 if (!$^C) {
 	$ATTACK = "$top/bin/attack";
-	copy("$BUILD/tests/attack", $ATTACK) or die "$BUILD/tests/attack: $!";
+	copy("$BUILD/tests/hostile/attack", $ATTACK) or die "$BUILD/tests/hostile/attack: $!";
 	chmod 0755, $ATTACK or die;
 }
 END {
@@ -107,7 +107,7 @@ sub host {
 		shmctl $fact{shmid}, 0, 0;
 		msgctl $messages, 0, 0;
 		semctl $semaphores, 0, 0, 0;
-		system "$BUILD/tests/attack", 'unqueue', "/$fact{unique}";
+		system "$BUILD/tests/hostile/attack", 'unqueue', "/$fact{unique}";
 		@hold = ();
 	};
 	return {who => $who, fact => \%fact, word => $word, read => \@read, pid => $pid, tmp => $tmp};

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# The attacks of tests/attack, from inside, under every built-in policy; and without a sandbox, where they have to succeed.
+# The attacks of tests/hostile/attack, from inside, under every built-in policy; and without a sandbox, where they have to succeed.
 use strict;
 use warnings;
 use FindBin;
