@@ -382,6 +382,7 @@ int hold_gate(pid_t init, bool tty, pid_t *out, struct err *err)
 			return 0;
 		pause_step();
 	}
+	/* It must not run, and only its tracer can take it away: pid 1 would wait for that. */
 	end_traced(command);
 	return err_set(err, ERR_SETUP, "the sandbox's first process keeps descriptors open");
 }

@@ -5,7 +5,7 @@ use warnings;
 use FindBin;
 use Test::More;
 BEGIN { require "$FindBin::Bin/lib.pl" }
-our $top;
+our ($top, $EXEC, $root);
 
 sub without { return ('setpriv', "--bounding-set=$_[0]", "--inh-caps=$_[0]") }
 attempt('without cap_setfcap', 'root', without('-setfcap'));
@@ -14,6 +14,11 @@ attempt('without cap_setuid and cap_setgid', 'root', without('-setuid,-setgid'))
 attempt('without cap_net_admin', 'root', without('-net_admin'));
 attempt('without any capability', 'root', without('-all'));
 attempt('without any capability but cap_setfcap', 'root', without('-all,+setfcap'));
+
+# Root that may not look at what another user's process has open cannot let that start; and it does end.
+my $got = run($root, [without('-all,+setfcap,+setuid,+setgid,+kill'), $EXEC, '--chdir', '/', '--user', '65534', '--', 'true'], limit => 60);
+is($got->{code}, 125, 'another user, without cap_dac_override: nothing runs') or diag($got->{err});
+
 my ($setpriv, @user) = as_user();
 attempt('with an ambient capability', 'user', $setpriv, '--inh-caps=+net_admin', '--ambient-caps=+net_admin', @user);
 attempt('with no_new_privs', 'root', 'setpriv', '--nnp');
