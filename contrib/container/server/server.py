@@ -91,7 +91,8 @@ class Handler(BaseHTTPRequestHandler):
             # Why is in the container's log: sbx-exec has said it on standard error.
             self.answer(500, {"error": "the command could not be run"})
         else:
-            self.answer(200, {key: report[key] for key in ("outcome", "exit_code", "signal", "duration_ms", "stdout", "stderr")})
+            told = ("outcome", "exit_code", "signal", "duration_ms", "stdout", "stderr")
+            self.answer(200, {key: report[key] for key in told})
 
     def answer(self, status, value):
         body = json.dumps(value).encode()
