@@ -91,13 +91,13 @@ static const struct option_row table[] = {
 		"limits", "processes", 0},
 	{NULL, "output-limit", 0, "SIZE", "how much it can write to stdout and stderr each", RUNS,
 		set_value, "limits", "output", 0},
-	{NULL, "seccomp", 0, "PROFILE", "which system calls: default, strict or none", RUNS,
+	{NULL, "seccomp", 0, "default|strict|none", "which system calls it can make", RUNS,
 		set_value, NULL, "seccomp", 0},
 	{NULL, "require", 0, "NAME", "do not run if this cannot be enforced: memory", RUNS,
 		add_to_list, NULL, "require", 0},
 	{NULL, "pass-fd", 0, "N", "keep this descriptor open for the command", TOOL_EXEC,
 		add_pass_fd, NULL, NULL, 0},
-	{NULL, "tty", 0, "[=WHEN]", "a terminal of its own: always, never or auto", TOOL_EXEC,
+	{NULL, "tty", 0, "[=always|never|auto]", "whether it has a terminal of its own", TOOL_EXEC,
 		set_tty, NULL, NULL, 0},
 	{"Output", "print", 0, NULL, "bwrap's options for a shell, one a line (the default)",
 		TOOL_PLAN, set_output, NULL, NULL, OUTPUT_PRINT},
@@ -179,6 +179,12 @@ static const struct option_row table[] = {
 };
 
 #define N_ROWS (sizeof(table) / sizeof(*table))
+
+/* Whether the option's argument can be left out. */
+static bool is_optional(const struct option_row *row)
+{
+	return row->arg && strncmp(row->arg, "[=", 2) == 0;
+}
 
 static const char *tool_name(enum tool tool)
 {
@@ -639,9 +645,11 @@ static int show_help(struct parse *p, const struct option_row *row, const char *
 			!r->name    ? ""
 			: r->letter ? ", --"
 				    : "  --",
-			r->name ? r->name : "", r->arg && *r->arg != '[' ? " " : "",
+			r->name ? r->name : "", r->arg && !is_optional(r) ? " " : "",
 			r->arg ? r->arg : "");
-		printf("  %-28s %s\n", left, r->help);
+		/* What is too long for its column has a line of its own. */
+		printf("  %-28s%s %s\n", left,
+			strlen(left) > 28 ? "\n                              " : "", r->help);
 	}
 	printf("\nSee %s(1) and sbx-policy(5).\n",
 		p->tool & (TOOL_START | JOBS) ? "sbx-job" : tool_name(p->tool));
@@ -695,7 +703,8 @@ static int show_completion(struct parse *p, const struct option_row *row, const 
 		if (r->name)
 			printf("--%s", r->name);
 		printf("\t%s", r->help);
-		if (r->arg) {
+		/* One that can be left out is no word of its own. */
+		if (r->arg && !is_optional(r)) {
 			add_words(r, &words);
 			joined = strvec_join(&words, " ");
 			printf("\t%s%s%s", r->arg, words.n ? "\t" : "", joined);
@@ -740,9 +749,9 @@ static void make_lists(enum tool tool, struct option *longs, char *shorts)
 			*shorts++ = ':';
 		if (table[i].name)
 			*longs++ = (struct option){table[i].name,
-				!table[i].arg          ? no_argument
-				: *table[i].arg == '[' ? optional_argument
-						       : required_argument,
+				!table[i].arg            ? no_argument
+				: is_optional(&table[i]) ? optional_argument
+							 : required_argument,
 				NULL, (int)i + 256};
 	}
 	*shorts = '\0';

@@ -104,7 +104,7 @@ sub helped {
 	my @names;
 	for (split /\n/, $text) {
 		push @names, $1 if /^  ([a-z]+) /;
-		push @names, grep { defined } /^  (-\S)?,? +(--\S+)?/ if /^ +-/;
+		push @names, grep { defined } /^  (-\S)?,? +(--[a-z-]+)?/ if /^ {2,6}-/;
 	}
 	return sort @names;
 }
