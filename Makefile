@@ -46,7 +46,7 @@ BWRAP_SRC ?= $(BUILD)/sources/bubblewrap
 ifdef STATIC
 PIE := -static-pie
 CJSON_CFLAGS = -isystem $(CJSON_SRC)
-LIBS = $(shell $(PKG_CONFIG) --static --libs libcgroup 2>/dev/null || echo -lcgroup)
+LIBS = $(shell $(PKG_CONFIG) --static --libs libcgroup 2>/dev/null || echo -lcgroup) $(SECCOMP_LIBS)
 STATIC_OBJ := $(BUILD)/obj/cJSON.o $(BUILD)/obj/contrib/static/no_nss.o
 endif
 
