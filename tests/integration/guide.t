@@ -1,13 +1,19 @@
 #!/usr/bin/perl
-# What docs/guide.md shows is what comes out. Each section is run by an ordinary user in a home of its own, in its
-# directory "work": a block ```LANGUAGE FILE is a file, ```console a session. There "..." stands for anything, as a line
-# for any lines, and ids and durations differ.
+# What docs/guide.md and README.md show is what comes out. Each section is run by an ordinary user in a home of its own, in
+# its directory "work": a block ```LANGUAGE FILE is a file, ```console a session, ```console PROGRAM one that is skipped
+# where there is no such program. There "..." stands for anything, as a line for any lines, and ids and durations differ.
+#
+#   guide.t [FILE]    the sessions of that file alone, by the ordinary user who calls, with HOME and PATH as they are
 use strict;
 use warnings;
 use FindBin;
 use IO::Handle;
 use Test::More;
-BEGIN { require "$FindBin::Bin/job-lib.pl" }
+my @own;
+BEGIN {
+	@own = @ENV{qw(HOME PATH)} if @ARGV;
+	require "$FindBin::Bin/job-lib.pl";
+}
 our $top;
 
 my $who = (callers())[-1];
@@ -33,7 +39,7 @@ sub shell {
 		POSIX::dup2(fileno $in_r, 0);
 		POSIX::dup2(fileno $out_w, $_) for 1, 2;
 		close $_ for $in, $out;
-		%ENV = (environment($who), HOME => $home, PATH => "$top/bin:$ENV{PATH}");
+		%ENV = (environment($who), HOME => $home, PATH => @own ? $own[1] : "$top/bin:$ENV{PATH}");
 		become($who);
 		chdir "$home/work" or die;
 		exec 'bash', '--norc' or POSIX::_exit(99);
@@ -66,25 +72,39 @@ sub pattern {
 	return qr/\A$pattern\z/;
 }
 
-my $text = slurp("$FindBin::Bin/../../docs/guide.md");
+my @files = @ARGV ? @ARGV : map { "$FindBin::Bin/../../$_" } qw(docs/guide.md README.md);
 my $n = 0;
-for my $section (sections($text)) {
+my @sections = map {
+	my @shown = grep { grep { /^console\b/ } @$_ } sections(slurp($_) // die "$_: $!");
+	ok(scalar @shown, s{.*/}{}r . ' shows sessions');
+	@shown;
+} @files;
+for my $section (@sections) {
 	my ($title, @blocks) = @$section;
-	my $home = "$top/guide" . $n++;
+	my $home = @own ? $own[0] : "$top/guide" . $n++;
 	my (%ids, $shell);
 	my $real = sub { $_[0] =~ s{/home/ann\b}{$home}gr =~ s/\b([0-9a-f]{8})\b/$ids{$1} || $1/ger };
-	mkdir $_ and $> || chown $who->{uid}, $who->{gid}, $_ for $home, "$home/work";
+	for my $dir ($home, "$home/work") {
+		mkdir $dir and !$> and chown $who->{uid}, $who->{gid}, $dir;
+	}
+	put($who, "$home/sbx/contrib/policies/" . s{.*/}{}r, slurp($_)) for @own ? () : glob "$FindBin::Bin/../../contrib/policies/*.json";
 	while (my ($info, $block) = splice @blocks, 0, 2) {
-		put($who, "$home/work/$1", $real->($block)) if $info =~ /^\w+ (\S+)$/;
-		next if $info ne 'console';
-		$shell ||= shell($home);
-		for (split /^(?=\$ )/m, $block) {
-			my ($command, $shown) = /\A\$ (.*\n(?:> .*\n)*)((?s:.*))/ or die "no command: $_";
-			my $got = answer($shell, $real->($command =~ s/^> //mgr)) =~ s{\Q$home\E}{/home/ann}gr;
-			like(same($got), pattern($shown), "$title: " . ($command =~ s/\n.*//sr)) or diag($got);
-			my @shown_ids = $shown =~ /\b[0-9a-f]{8}\b/g;
-			my @got_ids = $got =~ /\b[0-9a-f]{8}\b/g;
-			@ids{@shown_ids} = @got_ids if @shown_ids == @got_ids;
+		my (undef, $name) = split / /, $info;
+		if ($info !~ /^console\b/) {
+			put($who, "$home/work/$name", $real->($block)) if defined $name;
+			next;
+		}
+		SKIP: {
+			skip("$title: $name is not installed", 1) if defined $name && !grep { -x "$_/$name" } split /:/, $ENV{PATH};
+			$shell ||= shell($home);
+			for (split /^(?=\$ )/m, $block) {
+				my ($command, $shown) = /\A\$ (.*\n(?:> .*\n)*)((?s:.*))/ or die "no command: $_";
+				my $got = answer($shell, $real->($command =~ s/^> //mgr)) =~ s{\Q$home\E}{/home/ann}gr;
+				like(same($got), pattern($shown), "$title: " . ($command =~ s/\n.*//sr)) or diag($got);
+				my @shown_ids = $shown =~ /\b[0-9a-f]{8}\b/g;
+				my @got_ids = $got =~ /\b[0-9a-f]{8}\b/g;
+				@ids{@shown_ids} = @got_ids if @shown_ids == @got_ids;
+			}
 		}
 	}
 	next if !$shell;
