@@ -14,6 +14,7 @@
 #include "plan/worktree.h"
 #include "policy/value.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -261,8 +262,10 @@ static int visit(struct walker *w, const struct states *states, const struct dir
 
 static int err_entries(struct walker *w, const struct states *states, const struct dir *dir)
 {
-	const struct rule *rule = states->v[0].pattern->rule;
+	const struct rule *rule;
 
+	assert(states->n); /* a pattern leads here */
+	rule = states->v[0].pattern->rule;
 	err_set(w->err, ERR_PLAN,
 		"%s: more than %zu names would have to be looked at; the walk had reached %s",
 		rule->path, w->max_entries, dir->written);
