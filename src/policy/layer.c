@@ -818,8 +818,8 @@ static int read_off(struct reader *r, const json *value, const struct json_place
 
 static int read_final_word(struct reader *r, const json *value, const struct json_place *at)
 {
-	static const enum setting settings[] = {SET_NETWORK, SET_LIMITS, SET_USER, SET_VERIFY,
-		SET_PROPAGATION, SET_SECCOMP};
+	static const enum setting settings[] = {
+		SET_NETWORK, SET_LIMITS, SET_USER, SET_VERIFY, SET_PROPAGATION, SET_SECCOMP};
 	static const char *const names[] = {
 		"network", "limits", "user", "verify", "propagation", "seccomp", NULL};
 	int word = read_word(r, value, at, names);

@@ -216,17 +216,15 @@ static bool asks(const struct leaf_limits *limits)
 	return limits->memory || limits->tasks || limits->cpu;
 }
 
-/* Makes the leaf's group below the one at a place; NULL with the reason. */
+/* Makes the leaf's group below the one at a place; NULL with the reason, if any limit asks for it. */
 static const struct group *make_group(
 	struct leaf *leaf, const struct cgplace *place, int parent, char **why)
 {
 	struct group *group = &leaf->groups[leaf->n_groups];
 	int error;
 
-	if (!asks(&leaf->asked)) {
-		*why = xstrdup("no limit asks for it");
+	if (!asks(&leaf->asked))
 		return NULL;
-	}
 	*group = (struct group){.place.v2 = place->v2, .procs = -1};
 	group->parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
 	group->dir = make_locked(parent, group->name);
@@ -502,7 +500,7 @@ const char *leaf_why(const struct leaf *leaf, enum leaf_gift gift)
 	if (leaf->by[gift] || (gift == LEAF_MEMORY && !leaf->asked.memory) ||
 		(gift == LEAF_TASKS && !leaf->asked.tasks))
 		return NULL;
-	return leaf->why[controller_of[gift]];
+	return asks(&leaf->asked) ? leaf->why[controller_of[gift]] : "no limit asks for it";
 }
 
 int leaf_enter(const struct leaf *leaf, pid_t pid)
