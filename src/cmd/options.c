@@ -874,12 +874,14 @@ int options_parse(struct options *options, enum tool tool, int argc, char **argv
 
 		if (c >= 0)
 			rc = handle(&p, c, argv[here]);
-		else if (tool & JOBS && optind < argc)
-			/* Options may follow ids. */
+		else if (tool & JOBS && optind == here && optind < argc)
+			/* Options may follow ids, until "--". */
 			strvec_push(&options->ids, argv[optind++]);
 		else
 			break;
 	}
+	while (tool & JOBS && optind < argc)
+		strvec_push(&options->ids, argv[optind++]);
 	if (rc == 0)
 		rc = check_combination(&p, (size_t)(argc - optind));
 	if (rc != 0) {

@@ -265,6 +265,11 @@ static void test_jobs(void)
 			!strcmp(o.grace, "0"),
 		"... and between several");
 	options_clear(&o);
+	ok(parse(&o, TOOL_RM, "a --all -- b -c", &err) < 0 &&
+			parse(&o, TOOL_STOP, "a -- b --all", &err) == 0 && o.ids.n == 3 && !o.all &&
+			!strcmp(o.ids.v[2], "--all"),
+		"... and none after --");
+	options_clear(&o);
 	ok(parse(&o, TOOL_START, "--split --log-limit 1M make --split", &err) == 0 && o.split &&
 			o.log_limit == 1 << 20 && o.n_command == 2,
 		"those behind a command are its own");
