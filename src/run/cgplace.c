@@ -101,9 +101,10 @@ bool cgplace_find(
 	char *const *groups, char *const *mounts, const char *controller, struct cgplace *place)
 {
 	const char *own = own_path(groups, controller);
+	CLEANUP_FREE char *normal = own ? path_normalize(own) : NULL;
 
 	/* Seen from a cgroup namespace, what lies outside begins with "/..". */
-	if (!own || strncmp(own, "/..", 3) == 0)
+	if (!own || strcmp(own, normal) != 0)
 		return false;
 	for (char *const *line = mounts; *line; line++)
 		if (find_in_mount(*line, controller, own, place))

@@ -105,6 +105,8 @@ static void find(void)
 			"9 8 0:2 / /z rw - cgroup2 c rw\n",
 			NULL, "/y b"},
 		{"outside of the cgroup namespace", "0::/../other\n", V2_MOUNT, NULL, NULL},
+		{"a path that leads up later", "0::/a/../b\n", V2_MOUNT, NULL, NULL},
+		{"a name that begins with dots", "0::/..a\n", V2_MOUNT, NULL, "/sys/fs/cgroup ..a"},
 		{"a mount from outside of it", "0::/\n", "9 8 0:2 /../.. /x rw - cgroup2 c rw\n",
 			NULL, NULL},
 		{"spaces and colons", "0::/a b:c/d\n",
