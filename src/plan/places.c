@@ -1154,9 +1154,14 @@ static void place_aliases(
 	for (size_t i = 0; i < m->n_labels; i++) {
 		const struct label *label = &m->labels[i];
 		CLEANUP_FREE char *path = NULL;
+		struct tree_stat st;
 
-		if (strcmp(label->path, source) == 0 || !path_within(label->path, source) ||
-			label->access >= lowest_between(m, label->path, source, mount->access))
+		if (strcmp(label->path, source) == 0 || !path_within(label->path, source))
+			continue;
+		/* What is denied in what is denied needs no op, but a note where it is missing. */
+		if (label->access >= lowest_between(m, label->path, source, mount->access) &&
+			!(label->access == ACCESS_DENY &&
+				tree_lstat(m->tree, label->path, &st) < 0))
 			continue;
 		path = path_join(at, path_below(label->path, source));
 		if (!holds_at(m, label, path))

@@ -350,7 +350,7 @@ static int emit_nothing(struct planner *p, const struct place *place, const stru
 		return emit_kids(p, place, true, NULL, ACCESS_DENY, place->why);
 	}
 	if (!there)
-		return error != -ENOENT || under->scaffold
+		return (error != -ENOENT && error != -ENOTDIR) || under->scaffold
 			       ? 0
 			       : emit_kids(p, place, false, under->host, under->access, under->why);
 	if (st.kind == TREE_LINK) {
