@@ -59,6 +59,7 @@ TEST_LIB_SRC := $(sort $(wildcard tests/lib/*.c))
 UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 HELPER_SRC := $(sort $(wildcard tests/hostile/*.c tests/integration/*.c))
 ATTACK_SRC := $(sort $(wildcard tests/hostile/attack/*.c))
+FUZZ_SRC := $(filter-out %/replay.c %/differential.c,$(sort $(wildcard tests/fuzz/*.c)))
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
 DOCUMENTS := README.md LICENSE docs/guide.md docs/environments.md docs/security.md docs/sbx-policy.schema.json \
@@ -72,14 +73,15 @@ objs = $(patsubst %.c,$(BUILD)/$(1)/%.o,$(2)) $(BUILD)/$(1)/builtin.o $(BUILD)/$
 LIB_OBJ := $(call objs,obj,$(LIB_SRC))
 SAN_OBJ := $(call objs,$(UNIT_OBJ),$(LIB_SRC) $(TEST_LIB_SRC))
 UNIT_BIN := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/unit/%)
+FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(BUILD)/fuzz/%)
 ATTACK := $(BUILD)/tests/hostile/attack
 HELPER_BIN := $(patsubst tests/%.c,$(BUILD)/tests/%,$(HELPER_SRC))
 
 # One short line for each thing made; V=1 shows the whole command.
 say = @$(if $(V),set -x,echo '  $(1) $@');
 
-.PHONY: all static demo check check-all check-env check-env-quick check-unit lint lint-c lint-text bench install uninstall deb \
-	cover format clean help
+.PHONY: all static demo check check-all check-env check-env-quick check-unit fuzz fuzz-run lint lint-c lint-text bench install \
+	uninstall deb cover format clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -159,6 +161,12 @@ $(UNIT_BIN): $(BUILD)/unit/%: $(BUILD)/$(UNIT_OBJ)/tests/unit/%.o $(SAN_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(ALL_CFLAGS) $(SAN) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The fuzzers: each feeds itself its corpus, or, with FUZZER, has libFuzzer's main.
+$(FUZZ_BIN): $(BUILD)/fuzz/%: $(BUILD)/$(UNIT_OBJ)/tests/fuzz/%.o $(if $(FUZZER),,$(BUILD)/$(UNIT_OBJ)/tests/fuzz/replay.o) \
+		$(SAN_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(ALL_CFLAGS) $(SAN) $(FUZZER) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 # Programs that tests run inside the sandbox: plain C, one file each.
 $(HELPER_BIN): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
@@ -174,11 +182,32 @@ $(ATTACK): $(ATTACK_SRC:%.c=$(BUILD)/obj/%.o)
 
 # Two at once where there are two processors, four at most: tests wait more than they compute.
 PROVE = prove --timer --jobs $(shell n=$$(nproc) && echo $$((n < 4 ? n : 4)))
-check: all $(UNIT_BIN) $(HELPER_BIN) $(ATTACK) ## run the tests
-	SBX_BUILD=$(abspath $(BUILD)) $(PROVE) $(UNIT_BIN) $(SCRIPTS)
+check: all $(UNIT_BIN) $(FUZZ_BIN) $(HELPER_BIN) $(ATTACK) ## run the tests
+	SBX_BUILD=$(abspath $(BUILD)) $(PROVE) $(UNIT_BIN) $(FUZZ_BIN) $(SCRIPTS)
 
 check-unit: $(UNIT_BIN)
 	$(PROVE) $(UNIT_BIN)
+
+# Built apart, by clang. What a fuzzer has learnt is kept below build/; an input that broke it becomes
+# build/fuzz/NAME-crash-..., and a file of its corpus when the fault is gone.
+SECONDS ?= 15
+fuzz: $(BUILD)/tests/hostile/look ## run each fuzzer for SECONDS=15, and plans under the kernel for as long ("sh contrib/setup fuzz")
+	$(MAKE) BUILD=$(BUILD)/fuzzers CC=clang FUZZER=-fsanitize=fuzzer CFLAGS='-O1 -g' \
+		SAN='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer' \
+		LOOK=$(BUILD)/tests/hostile/look fuzz-run
+
+fuzz-run: $(FUZZ_BIN) $(BUILD)/differential
+	for f in $(notdir $(FUZZ_BIN)); do mkdir -p $(BUILD)/corpus/$$f || exit 1; \
+		$(BUILD)/fuzz/$$f -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+		-verbosity=0 -artifact_prefix=$(BUILD)/fuzz/$$f- $(BUILD)/corpus/$$f tests/fuzz/corpus/$$f \
+		$$([ $$f != policy ] || echo policies contrib/policies) || exit 1; done
+	sh tests/fuzz/differential.sh $(BUILD)/differential $(LOOK) $(SECONDS)
+
+$(BUILD)/differential: $(BUILD)/obj/tests/fuzz/differential.o $(BUILD)/obj/tests/lib/world.o $(BUILD)/libsbx.a
+	$(call say,LD)$(CC) $(ALL_CFLAGS) $(LDHARDEN) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# It runs where there are no libraries.
+$(BUILD)/tests/hostile/look: LDFLAGS += -static
 
 demo: all ## build a C project in the sandbox, next to things it must not reach
 	@SBX_BUILD=$(abspath $(BUILD)) sh contrib/demo/run
