@@ -1147,6 +1147,16 @@ static bool holds_at(const struct maker *m, const struct label *label, const cha
 	return !label->why->socket || (object && strcmp(object, label->path) == 0);
 }
 
+/* Whether a rule below the mount at `at` shows something else at a place in it. */
+static bool is_shadowed(const struct maker *m, const char *at, const char *path)
+{
+	for (size_t i = 0; i < m->rules->n; i++)
+		if (m->ats[i] && !m->targets[i].unused && strcmp(m->ats[i], at) != 0 &&
+			path_within(m->ats[i], at) && path_within(path, m->ats[i]))
+			return true;
+	return false;
+}
+
 /* Labels that are lower than the mount which shows their object hold there too. */
 static void place_aliases(
 	struct maker *m, const struct rule *mount, const char *source, const char *at)
@@ -1164,7 +1174,7 @@ static void place_aliases(
 				tree_lstat(m->tree, label->path, &st) < 0))
 			continue;
 		path = path_join(at, path_below(label->path, source));
-		if (!holds_at(m, label, path))
+		if (!holds_at(m, label, path) || is_shadowed(m, at, path))
 			continue;
 		set_place(place_at(m->root, path),
 			label->access == ACCESS_DENY ? SHOW_NOTHING : SHOW_HOST, label->access,
