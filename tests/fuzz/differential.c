@@ -254,13 +254,16 @@ static char *run(struct bwrap_words *words, char **argv)
 	return text;
 }
 
-/* Compares; the number of differences. */
-static unsigned compare(const struct run *r, char *text, bool exact)
+/* What becomes of a world, if not a number of differences. */
+enum { REFUSED = -1, FAILED = -2 };
+
+/* Compares; the number of differences, or FAILED. */
+static int compare(const struct run *r, char *text, bool exact)
 {
 	enum access seen[MAX_OBJECTS] = {ACCESS_DENY};
 	char *next = text, *line;
-	unsigned findings = 0;
 	bool ended = false;
+	int findings = 0;
 
 	while ((line = strsep(&next, "\n"))) {
 		unsigned long long dev, ino;
@@ -286,15 +289,15 @@ static unsigned compare(const struct run *r, char *text, bool exact)
 				seen[i] = access;
 		}
 	}
-	if (!ended && ++findings)
-		find(r, "the run failed", text);
-	for (size_t i = 0; ended && exact && i < r->n_objects; i++)
+	if (!ended)
+		return FAILED;
+	for (size_t i = 0; exact && i < r->n_objects; i++)
 		if (!r->objects[i].is_link && seen[i] < most(r, r->objects[i].path) && ++findings)
 			find(r, "less than the policy says", r->objects[i].path);
 	return findings;
 }
 
-/* One world. -1: refused; else the number of findings. */
+/* One world. */
 static int one(uint64_t seed, struct user *user, char **argv)
 {
 	struct plan_request request = {.proc = PROC_FRESH, .cwd = "/"};
@@ -308,7 +311,7 @@ static int one(uint64_t seed, struct user *user, char **argv)
 	uint64_t state = seed * 2685821657736338717ULL + 1;
 	uint8_t data[256];
 	struct bytes bytes = {data, sizeof(data)};
-	int result = -1;
+	int result = REFUSED;
 	bool exact;
 
 	for (size_t i = 0; i < sizeof(data); i++) {
@@ -349,7 +352,7 @@ static int one(uint64_t seed, struct user *user, char **argv)
 		if (bwrap_spell(&words, &plan, &r.policy, &options, 4, &err) < 0)
 			die(err.message);
 		text = run(&words, argv);
-		result = (int)compare(&r, text, exact);
+		result = compare(&r, text, exact);
 		bwrap_words_clear(&words);
 	}
 	plan_clear(&plan);
@@ -412,8 +415,15 @@ int main(int argc, char **argv)
 	if (!user)
 		die("user");
 	do {
-		int result = one(seed++, user, argv);
+		int result = one(seed, user, argv);
 
+		/* A live socket of the host may have gone since the plan was made. */
+		for (int again = 0; result == FAILED && again < 3; again++)
+			result = one(seed, user, argv);
+		if (result == FAILED)
+			printf("seed %llu: the run failed\n", (unsigned long long)seed);
+		seed++;
+		result = result == FAILED ? 1 : result;
 		refused += result < 0;
 		runs += result >= 0;
 		findings += result > 0;
