@@ -198,6 +198,12 @@ void world_clear(struct world *world)
 	strvec_clear(&world->paths);
 }
 
+bool world_known_fault(const char *message)
+{
+	return strncmp(message, "not proven: deny ", 17) == 0 &&
+	       strstr(message, ", which is shown");
+}
+
 /* "[...]" at p against a byte; *end is what comes after it. NULL in *end: it is no set. */
 static bool set_has(const char *p, unsigned char byte, const char **end)
 {

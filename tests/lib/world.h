@@ -31,6 +31,10 @@ struct world {
 void world_make(struct world *world, struct bytes *bytes, bool real);
 void world_clear(struct world *world);
 
+/* Whether a plan's not being proven is known: where a denied name is a link and the view has something
+ * else of that name, which no rule denies, planner and proof disagree, and nothing runs. */
+bool world_known_fault(const char *message);
+
 /* Whether a normal path is one that a pattern (plan/glob.h) spells: by a search of its own. */
 bool pattern_matches(const char *pattern, const char *path, bool is_dir);
 
