@@ -1164,6 +1164,13 @@ static bool is_shadowed(const struct maker *m, const char *at, const char *path)
 		if (m->ats[i] && !m->targets[i].unused && strcmp(m->ats[i], at) != 0 &&
 			path_within(m->ats[i], at) && path_within(path, m->ats[i]))
 			return true;
+	for (size_t i = 0; i < m->n_labels; i++) {
+		const struct label *label = &m->labels[i];
+
+		if (label->access != ACCESS_DENY && strcmp(label->path, at) != 0 &&
+			path_within(label->path, at) && path_within(path, label->path))
+			return true;
+	}
 	return false;
 }
 
