@@ -1182,16 +1182,17 @@ static void place_aliases(
 		const struct label *label = &m->labels[i];
 		CLEANUP_FREE char *path = NULL;
 		struct tree_stat st;
+		bool missing;
 
 		if (strcmp(label->path, source) == 0 || !path_within(label->path, source))
 			continue;
-		/* What is denied in what is denied needs no op, but a note where it is missing. */
-		if (label->access >= lowest_between(m, label->path, source, mount->access) &&
-			!(label->access == ACCESS_DENY &&
-				tree_lstat(m->tree, label->path, &st) < 0))
+		/* A denied name that is missing needs no op, but a note wherever it could be made. */
+		missing = label->access == ACCESS_DENY && tree_lstat(m->tree, label->path, &st) < 0;
+		if (!missing &&
+			label->access >= lowest_between(m, label->path, source, mount->access))
 			continue;
 		path = path_join(at, path_below(label->path, source));
-		if (!holds_at(m, label, path) || is_shadowed(m, at, path))
+		if (!holds_at(m, label, path) || (!missing && is_shadowed(m, at, path)))
 			continue;
 		set_place(place_at(m->root, path),
 			label->access == ACCESS_DENY ? SHOW_NOTHING : SHOW_HOST, label->access,
