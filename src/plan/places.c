@@ -329,17 +329,17 @@ static int missing_rule(const struct maker *m, const struct rule *rule, const st
 			hold_missing(m->plan, m->tree, t->path, rule);
 		return rule->access == ACCESS_DENY;
 	}
-	/* Without it neither it nor the sandbox's own /tmp would be there, but the host's. */
-	if (rule->optional && rule->at && strcmp(rule->at, "/tmp") == 0) {
-		err_set(m->err, ERR_PLAN,
-			"%s, which is to stand at /tmp in place of the sandbox's own, does not "
-			"exist",
-			rule->path);
-		err_hint(m->err,
-			"create it, or drop the rule: the sandbox then has a /tmp of its own");
-		return err_rule(m->err, rule);
-	}
 	if (rule->optional && (t->error == -ENOENT || t->error == -ENOTDIR)) {
+		/* There would be neither it nor the sandbox's own /tmp, but the host's. */
+		if (rule->at && strcmp(rule->at, "/tmp") == 0) {
+			err_set(m->err, ERR_PLAN,
+				"%s, which is to stand at /tmp in place of the sandbox's own, does "
+				"not exist",
+				rule->path);
+			err_hint(m->err, "create it, or drop the rule: the sandbox then has a /tmp "
+					 "of its own");
+			return err_rule(m->err, rule);
+		}
 		strvec_pushf(&m->plan->notes, "skipped: optional %s does not exist", rule->path);
 		return 0;
 	}
