@@ -438,21 +438,28 @@ static int check_sizes(const struct exec *e, struct err *err)
 		err, "at most a quarter of the stack's limit (ulimit -s) may be used for them");
 }
 
+/* Plans, and looks the command up. */
+static int plan_command(struct exec *e, enum run_phase *phase, struct err *err)
+{
+	*phase = PHASE_PLAN;
+	if (make_plan(e, err) < 0)
+		return -1;
+	/* bwrap will search as this does; what is not to be found is known before anything runs. */
+	*phase = PHASE_EXEC;
+	if (command_check(&e->prepared.plan, e->prepared.tree, e->options.command[0],
+		    strvec_argv(&e->prepared.env), err) < 0)
+		return -1;
+	return check_sizes(e, err);
+}
+
 /* Plans, and opens the sources of the plan; anew when the host changed in between. */
 static int plan_and_open(struct exec *e, enum run_phase *phase, struct err *err)
 {
 	for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-		int rc;
+		int rc = plan_command(e, phase, err);
 
-		*phase = PHASE_PLAN;
-		if (make_plan(e, err) < 0)
-			return -1;
-		/* bwrap will search as this does; what is not to be found is known before
-		 * anything runs. */
-		*phase = PHASE_EXEC;
-		if (command_check(&e->prepared.plan, e->prepared.tree, e->options.command[0],
-			    strvec_argv(&e->prepared.env), err) < 0 ||
-			check_sizes(e, err) < 0)
+		/* Also when it failed: that may be what it failed by. */
+		if ((e->prepared.tree && tree_live_check(e->prepared.tree, err) < 0) || rc < 0)
 			return -1;
 		*phase = PHASE_SETUP;
 		rc = open_sources(e, err);
@@ -551,7 +558,8 @@ static int attempt(struct exec *e, enum run_phase *phase, struct err *err)
 		.progress = e->options.progress && isatty(STDERR_FILENO) &&
 			    (e->options.capture || e->options.output_dir),
 	};
-	if (find_repositories(&e->prepared, &repositories, &n_entries, err) < 0)
+	if (find_repositories(&e->prepared, &repositories, &n_entries, err) < 0 ||
+		tree_live_check(e->prepared.tree, err) < 0)
 		return -1;
 	run_supervised(&spec, &e->result);
 	explain_filter(e);

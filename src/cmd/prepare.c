@@ -480,7 +480,9 @@ int prepare_plan(struct prepared *p, enum proc_mode proc, bool only_asking, stru
 	variables_check(&p->plan, p->tree, &p->policy, &p->env, &p->plan.notes);
 	if (!only_asking && check_owner(p, err) < 0)
 		return -1;
-	return check_grants(p, only_asking, err);
+	if (check_grants(p, only_asking, err) < 0)
+		return -1;
+	return tree_live_check(p->tree, err);
 }
 
 void prepare_end_leases(struct prepared *p, struct strvec *notes)

@@ -41,6 +41,8 @@ struct live {
 	size_t n_mounts, alloc_mounts;
 	struct strvec sockets; /* names; not yet known while sockets_error is 1 */
 	int sockets_error;
+	int fault; /* the first question that the kernel could not answer: -errno, and about what */
+	char *fault_path;
 };
 
 const char *tree_kind_name(enum tree_kind kind)
@@ -90,6 +92,41 @@ static enum tree_kind kind_of(mode_t mode)
 #define AS_USER(tree)                                                                              \
 	CLEANUP_USER const struct user *as = user_enter(((const struct live *)(tree))->user)
 
+/* Remembers the first error that says nothing about the path; gives the error. */
+static int fault(const struct tree *tree, const char *path, int error)
+{
+	struct live *live = (struct live *)tree;
+
+	if (error && !live->fault) {
+		live->fault = error;
+		live->fault_path = xstrdup(path);
+	}
+	return error;
+}
+
+/* The same where most errors are answers. */
+static int doubt(const struct tree *tree, const char *path, int error)
+{
+	static const int shortages[] = {
+		EINTR, EIO, EAGAIN, EMFILE, ENFILE, ENOMEM, ENOSPC, ENOBUFS};
+
+	for (size_t i = 0; i < sizeof(shortages) / sizeof(*shortages); i++)
+		if (error == -shortages[i])
+			return fault(tree, path, error);
+	return error;
+}
+
+/* A descriptor or -errno. What is refused is asked for twice: a refusal closes a path for the sandbox,
+ * too, so that nothing need be done about it. */
+static int open_path(const struct tree *tree, const char *path, int flags)
+{
+	int fd = open_exact(AT_FDCWD, path, flags);
+
+	if (fd == -EACCES || fd == -EPERM)
+		fd = open_exact(AT_FDCWD, path, flags);
+	return fd < 0 ? doubt(tree, path, fd) : fd;
+}
+
 /* The text of an open link. 0 or -errno. */
 static int read_link(int fd, char **link)
 {
@@ -107,14 +144,15 @@ static int read_link(int fd, char **link)
 static int look_at(const struct tree *tree, const char *path, struct answer *out)
 {
 	AS_USER(tree);
-	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_PATH);
+	CLEANUP_CLOSE int fd = open_path(tree, path, O_PATH);
 	struct stat st;
 
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
-		return -errno;
-	out->link_error = S_ISLNK(st.st_mode) ? read_link(fd, &out->link) : -EINVAL;
+		return fault(tree, path, -errno);
+	out->link_error =
+		S_ISLNK(st.st_mode) ? doubt(tree, path, read_link(fd, &out->link)) : -EINVAL;
 	out->st = (struct tree_stat){
 		.kind = kind_of(st.st_mode),
 		.mode = st.st_mode & 07777,
@@ -192,11 +230,12 @@ void tree_live_pretend(struct tree *tree, const char *path)
 static int live_access(const struct tree *tree, const char *path, int mode)
 {
 	AS_USER(tree);
-	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_PATH);
+	CLEANUP_CLOSE int fd = open_path(tree, path, O_PATH);
 
 	if (fd < 0)
 		return fd;
-	return faccessat(fd, "", mode, AT_EACCESS | AT_EMPTY_PATH) == 0 ? 0 : -errno;
+	return faccessat(fd, "", mode, AT_EACCESS | AT_EMPTY_PATH) == 0 ? 0
+									: doubt(tree, path, -errno);
 }
 
 static int live_readlink(const struct tree *tree, const char *path, char **target)
@@ -209,49 +248,57 @@ static int live_readlink(const struct tree *tree, const char *path, char **targe
 	return 0;
 }
 
-typedef void entry_fn(void *data, int dir, const struct dirent *entry);
+/* 0, or -errno when the entry cannot be looked at. */
+typedef int entry_fn(void *data, int dir, const struct dirent *entry);
 
 static int each_entry(const struct tree *tree, const char *path, entry_fn *handle, void *data)
 {
 	AS_USER(tree);
-	int fd = open_exact(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+	int fd = open_path(tree, path, O_RDONLY | O_DIRECTORY);
 	struct dirent *entry;
+	int error = 0;
 	DIR *dir;
 
 	if (fd < 0)
 		return fd;
 	dir = fdopendir(fd);
 	if (!dir) {
+		error = doubt(tree, path, -errno);
 		close(fd);
-		return -errno;
+		return error;
 	}
 	while (errno = 0, entry = readdir(dir))
 		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			handle(data, fd, entry);
-	fd = errno;
+			doubt(tree, path, handle(data, fd, entry));
+	error = doubt(tree, path, -errno);
 	closedir(dir);
-	return -fd;
+	return error;
 }
 
-/* Whether an entry is a directory: what is mounted on one is, too, but not every file system says it
- * of its entries. */
-static bool is_directory(int dir, const struct dirent *entry)
+static int stat_entry(int dir, const struct dirent *entry, struct stat *st)
 {
-	struct stat st;
-
-	if (entry->d_type != DT_UNKNOWN)
-		return entry->d_type == DT_DIR;
-	return fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0 &&
-	       S_ISDIR(st.st_mode);
+	for (int i = 0; i < 2; i++) /* a refusal, twice: see open_path */
+		if (fstatat(dir, entry->d_name, st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0)
+			return 0;
+	return -errno;
 }
 
-static void keep_entry(void *data, int dir, const struct dirent *entry)
+/* What is mounted on a directory is one, too, but not every file system says it of its entries. */
+static int keep_entry(void *data, int dir, const struct dirent *entry)
 {
 	struct answer *answer = data;
+	bool directory = entry->d_type == DT_DIR;
+	struct stat st;
+	int error = 0;
 
+	if (entry->d_type == DT_UNKNOWN) {
+		error = stat_entry(dir, entry, &st);
+		directory = !error && S_ISDIR(st.st_mode);
+	}
 	strvec_push(&answer->names, entry->d_name);
-	if (is_directory(dir, entry))
+	if (directory)
 		strvec_push(&answer->directories, entry->d_name);
+	return error;
 }
 
 static int live_list(
@@ -282,15 +329,17 @@ struct scan {
 };
 
 /* readdir's own word is not taken for the kind: it does not know of mounts. */
-static void scan_entry(void *data, int dir, const struct dirent *entry)
+static int scan_entry(void *data, int dir, const struct dirent *entry)
 {
 	struct scan *scan = data;
 	struct stat st;
+	int error = stat_entry(dir, entry, &st);
 
-	if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-		return;
+	if (error)
+		return error;
 	GROW(scan->entries, scan->n, scan->alloc);
 	scan->entries[scan->n++] = (struct entry_kind){xstrdup(entry->d_name), kind_of(st.st_mode)};
+	return 0;
 }
 
 /* What is told may ask the tree again, so it is told once the directory is done with. */
@@ -311,26 +360,30 @@ static ssize_t live_head(const struct tree *tree, const char *path, void *buf, s
 {
 	AS_USER(tree);
 	/* O_NONBLOCK: the name may have become a FIFO since it was looked at. */
-	CLEANUP_CLOSE int fd = open_exact(AT_FDCWD, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	CLEANUP_CLOSE int fd = open_path(tree, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	ssize_t n;
 
 	if (fd < 0)
 		return fd;
 	if (fstat(fd, &st) < 0)
-		return -errno;
+		return fault(tree, path, -errno);
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 	n = pread(fd, buf, size, 0);
-	return n < 0 ? -errno : n;
+	return n < 0 ? doubt(tree, path, -errno) : n;
 }
 
-/* Without a table there are no aliases to know. */
+/* Without a table, where there is no /proc, there are no aliases to know. */
 static void read_mounts(struct live *live)
 {
-	CLEANUP_CLOSE int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	static const char path[] = "/proc/self/mountinfo";
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int error = fd < 0 ? -errno : mount_table_read(&live->table, fd);
 
-	if (fd < 0 || mount_table_read(&live->table, fd) < 0)
+	if (error && error != -ENOENT)
+		fault(&live->tree, path, error);
+	if (error)
 		return;
 	for (size_t i = 0; i < live->table.n; i++) {
 		const struct mount_line *line = &live->table.v[i];
@@ -458,7 +511,8 @@ static int live_sockets(const struct tree *tree, struct strvec *names)
 	struct live *live = (struct live *)tree;
 
 	if (live->sockets_error > 0) {
-		live->sockets_error = read_sockets(&live->sockets);
+		live->sockets_error =
+			doubt(tree, "/proc/self/net/unix", read_sockets(&live->sockets));
 		find_mounted_sockets(tree, &live->sockets);
 		strvec_sort(&live->sockets);
 	}
@@ -469,18 +523,21 @@ static int live_sockets(const struct tree *tree, struct strvec *names)
 	return live->sockets_error;
 }
 
-/* What the kernel does not clearly deny counts as allowed, but for what is gone. */
+/* What the kernel does not clearly deny, twice, counts as allowed, but for what is gone. */
 static bool allows(int dir, const char *name, int mode)
 {
-	return faccessat(dir, name, mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 ||
-	       (errno != EACCES && errno != ENOENT);
+	for (int i = 0; i < 2; i++)
+		if (faccessat(dir, name, mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 ||
+			(errno != EACCES && errno != ENOENT))
+			return true;
+	return false;
 }
 
 static bool ask_usable(const struct tree *tree, const char *path, const struct tree_stat *st)
 {
 	AS_USER(tree);
 	CLEANUP_FREE char *parent = path_parent(path);
-	CLEANUP_CLOSE int dir = open_exact(AT_FDCWD, parent, O_PATH | O_DIRECTORY);
+	CLEANUP_CLOSE int dir = open_path(tree, parent, O_PATH | O_DIRECTORY);
 
 	if (st->uid == tree->uid || dir < 0)
 		return true;
@@ -517,6 +574,18 @@ struct tree *tree_live(const struct user *user)
 	live->tree.uid = user_uid(user);
 	live->sockets_error = 1;
 	return &live->tree;
+}
+
+int tree_live_check(const struct tree *tree, struct err *err)
+{
+	const struct live *live = (const struct live *)tree;
+
+	if (!live->fault)
+		return 0;
+	err_set(err, ERR_SYSTEM, "%s cannot be looked at: %s", live->fault_path,
+		strerror(-live->fault));
+	return err_hint(
+		err, "nothing is planned on a guess: try again when what is short is there");
 }
 
 int tree_live_open(const struct tree *tree, const char *path)
@@ -562,5 +631,6 @@ void tree_live_free(struct tree *tree)
 	free(live->mounts);
 	mount_table_clear(&live->table);
 	strvec_clear(&live->sockets);
+	free(live->fault_path);
 	free(live);
 }

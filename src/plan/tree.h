@@ -145,6 +145,9 @@ const char *tree_kind_name(enum tree_kind kind);
  * is asked as user (base/user.h; borrowed), who is to run bwrap: so it gives bwrap's answers. Ended
  * with tree_live_free (NULL is allowed). */
 struct tree *tree_live(const struct user *user);
+/* Whether the kernel has answered all that the live tree was asked: 0, or -1 when for want of memory or
+ * descriptors, or by a fault of a disk, it could not. Some answer was then a guess. */
+int tree_live_check(const struct tree *tree, struct err *err);
 /* Opens what a path of the live tree was when it was asked for (O_PATH, close-on-exec, through
  * no link): the descriptor, -ESTALE when something else is there now, or another -errno. */
 int tree_live_open(const struct tree *tree, const char *path);
