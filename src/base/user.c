@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -79,6 +80,22 @@ static int leave(const struct user *user)
 	return getppid() == user->parent ? 0 : raise(user->death_signal);
 }
 
+/* What worked once works again, when what was short is there; going on as somebody else would be worse
+ * than to stop. */
+static void insist(int (*change)(const struct user *user), const struct user *user)
+{
+	static const char text[] = "sbx: cannot change this process's user\n";
+
+	for (int i = 0; i < 100; i++) {
+		if (change(user) == 0)
+			return;
+		poll(NULL, 0, 10);
+	}
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(125);
+	_exit(125);
+}
+
 struct user *user_new(uid_t uid, gid_t gid)
 {
 	struct user *user = xcalloc(1, sizeof(*user));
@@ -102,8 +119,7 @@ struct user *user_new(uid_t uid, gid_t gid)
 		user->n_groups = 0;
 	if (enter(user) < 0)
 		error = errno;
-	if (leave(user) < 0)
-		abort();
+	insist(leave, user);
 	if (!error)
 		return user;
 	user_free(user);
@@ -128,11 +144,9 @@ gid_t user_gid(const struct user *user)
 	return user->gid;
 }
 
-/* What worked once works again; going on as somebody else would be worse than to stop. */
 const struct user *user_enter(const struct user *user)
 {
-	if (enter(user) < 0)
-		abort();
+	insist(enter, user);
 	return user;
 }
 
@@ -140,8 +154,7 @@ void user_leave(const struct user *user)
 {
 	int error = errno;
 
-	if (leave(user) < 0)
-		abort();
+	insist(leave, user);
 	errno = error;
 }
 
