@@ -177,7 +177,8 @@ static int wait_stop(pid_t pid)
 
 		if (got == pid)
 			return WIFSTOPPED(status) ? status : -ESRCH;
-		if (got < 0 && errno != EINTR)
+		/* Nothing else tells of an end: a tracee that is taken for gone stays for ever. */
+		if (got < 0 && errno == ECHILD)
 			return -ESRCH;
 		pause_step();
 	}
@@ -209,17 +210,34 @@ static pid_t await_fork(pid_t init)
 	return status == -ESRCH ? 0 : status;
 }
 
-/* One that has been killed stays, and its pid namespace with it, until its tracer has seen the end. */
-static void let_go(pid_t command)
-{
-	if (trace(PTRACE_DETACH, command, 0) < 0)
-		waitpid(command, NULL, __WALL);
-}
-
 static void end_traced(pid_t command)
 {
 	kill(command, SIGKILL);
 	waitpid(command, NULL, __WALL);
+}
+
+/* 0 or -errno. One that has been killed stays, and its pid namespace with it, until its tracer has seen
+ * the end. */
+static int let_go(pid_t command)
+{
+	int error = trace(PTRACE_DETACH, command, 0) < 0 ? -errno : 0;
+
+	if (error)
+		end_traced(command);
+	return error == -ESRCH ? 0 : error;
+}
+
+/* Ends pid 1, and with it what it has forked, and sees the end of both: of the command, where it
+ * is not known, by their group. */
+static void end_sandbox(pid_t init, pid_t command)
+{
+	pid_t group = getpgid(init);
+
+	kill(init, SIGKILL);
+	if (command > 0)
+		end_traced(command);
+	while (waitpid(-group, NULL, __WALL) > 0 || errno == EINTR)
+		;
 }
 
 /* What differs between machines: a system call put into the registers of a process that has just
@@ -356,8 +374,10 @@ int hold_gate(pid_t init, bool tty, pid_t *out, struct err *err)
 
 	*out = command;
 
-	/* Also when there is no command, or it has been killed: how bwrap ends will tell. */
-	trace(PTRACE_DETACH, init, 0);
+	/* Also when the command has been killed: how bwrap ends will tell. What is not stopped, or has
+	 * been killed, cannot be let go. */
+	if (command != 0 && trace(PTRACE_DETACH, init, 0) < 0)
+		end_sandbox(init, command);
 	if (command == -ETIMEDOUT) {
 		err_set(err, ERR_SETUP, "the sandbox's first process starts no command");
 		return err_hint(err, "it may have been stopped by a signal: try again");
@@ -374,8 +394,11 @@ int hold_gate(pid_t init, bool tty, pid_t *out, struct err *err)
 	}
 	for (int i = 0; i < STEPS; i++) {
 		if (is_clean(init)) {
-			let_go(command);
-			return 0;
+			result = let_go(command);
+			return result < 0 ? err_set(err, ERR_SETUP,
+						    "the command cannot be let go (ptrace): %s",
+						    strerror((int)-result))
+					  : 0;
 		}
 		/* Killed, since pid 1 has ended. */
 		if (waitpid(command, &status, __WALL | WNOHANG) == command && !WIFSTOPPED(status))
