@@ -71,8 +71,12 @@ static int try_take(struct lease *lease)
 
 	lease->fd =
 		openat(lease->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	/* A placeholder can be opened by all, but for a shortage. */
+	if (lease->fd < 0 && (errno == EACCES || errno == EPERM || errno == ELOOP ||
+				     errno == ENXIO || errno == ENODEV))
+		return 0;
 	if (lease->fd < 0 && errno != ENOENT)
-		return 0; /* a placeholder can be opened by all */
+		return -1;
 	if (lease->fd < 0) {
 		lease->fd = make(lease);
 		made = lease->fd >= 0;
@@ -127,16 +131,29 @@ int lease_take(struct leases *leases, const char *path, struct err *err)
 		"rule");
 }
 
+/* Removes the placeholder, if it is ours: 0 or an errno. Whoever else holds it removes it. */
+static int remove_placeholder(const struct lease *lease)
+{
+	errno = 0;
+	if (flock(lease->fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK ? 0 : errno;
+	if (is_placeholder(lease) && is_at_name(lease) &&
+		unlinkat(lease->dir, path_base(lease->path), 0) == 0)
+		return 0;
+	return errno == ENOENT ? 0 : errno;
+}
+
 void leases_end(struct leases *leases, struct strvec *notes)
 {
 	for (size_t i = 0; i < leases->n; i++) {
 		struct lease *lease = &leases->v[i];
+		int error = remove_placeholder(lease);
 
-		/* Whoever else holds it removes it. */
-		if (flock(lease->fd, LOCK_EX | LOCK_NB) == 0 && is_placeholder(lease) &&
-			is_at_name(lease) && unlinkat(lease->dir, path_base(lease->path), 0) < 0)
+		if (error)
+			error = remove_placeholder(lease); /* a shortage may have passed */
+		if (error)
 			strvec_pushf(notes, "the placeholder %s could not be removed: %s",
-				lease->path, strerror(errno));
+				lease->path, strerror(error));
 		lease_close(lease);
 	}
 	free(leases->v);
