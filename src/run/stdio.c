@@ -295,6 +295,10 @@ static void pump_read(struct stdio *io, struct pump *pump, size_t size)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
+		/* All that have the other end of a pty have closed it. */
+		bool end = n == 0 || (pump->pty && errno == EIO);
+
+		pump->error = end || pump->stream == 0 ? 0 : errno;
 		pump_end(pump);
 		return;
 	}
