@@ -178,11 +178,16 @@ static struct end walk(const struct watch *w, const struct base *base, const cha
 
 /* The mount table */
 
-/* The table as it is now; nothing when it cannot be read. */
-static void read_table(const struct watch *w, struct mount_table *table)
+/* The table as it is now; nothing when it cannot be read, twice. 0 or -errno. */
+static int read_table(const struct watch *w, struct mount_table *table)
 {
-	if (w->table >= 0)
-		mount_table_read(table, w->table);
+	int error = w->table < 0 ? -EBADF : mount_table_read(table, w->table);
+
+	if (error && w->table >= 0) {
+		mount_table_clear(table);
+		error = mount_table_read(table, w->table);
+	}
+	return error;
 }
 
 /* The mount of a cover, wherever it is now. */
