@@ -210,10 +210,14 @@ static pid_t await_fork(pid_t init)
 	return status == -ESRCH ? 0 : status;
 }
 
-static void end_traced(pid_t command)
+/* Kills a child or tracee, or several by their group, and waits for the end of all: no error but
+ * that there is none any more says that. */
+static void end_process(pid_t kills, pid_t waits)
 {
-	kill(command, SIGKILL);
-	waitpid(command, NULL, __WALL);
+	if (kill(kills, SIGKILL) < 0)
+		kill(kills, SIGKILL);
+	while (waitpid(waits, NULL, __WALL) > 0 || errno != ECHILD)
+		;
 }
 
 /* 0 or -errno. One that has been killed stays, and its pid namespace with it, until its tracer has seen
@@ -223,7 +227,7 @@ static int let_go(pid_t command)
 	int error = trace(PTRACE_DETACH, command, 0) < 0 ? -errno : 0;
 
 	if (error)
-		end_traced(command);
+		end_process(command, command);
 	return error == -ESRCH ? 0 : error;
 }
 
@@ -233,11 +237,9 @@ static void end_sandbox(pid_t init, pid_t command)
 {
 	pid_t group = getpgid(init);
 
-	kill(init, SIGKILL);
 	if (command > 0)
-		end_traced(command);
-	while (waitpid(-group, NULL, __WALL) > 0 || errno == EINTR)
-		;
+		end_process(command, command);
+	end_process(init, -group);
 }
 
 /* What differs between machines: a system call put into the registers of a process that has just
@@ -357,11 +359,8 @@ int hold_try_tty(void)
 			pause();
 	}
 	result = pid < 0 ? -errno : hold_attach(pid);
-	if (pid > 0) {
-		kill(pid, SIGKILL);
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (pid > 0)
+		end_process(pid, pid);
 	return result;
 #endif
 }
@@ -387,7 +386,7 @@ int hold_gate(pid_t init, bool tty, pid_t *out, struct err *err)
 	result = tty ? take_foreground(command) : 0;
 	/* Killed, it ends as such. */
 	if (result < 0 && result != -ESRCH) {
-		end_traced(command);
+		end_process(command, command);
 		return err_set(err, ERR_SETUP,
 			"the command cannot take its terminal's foreground: %s",
 			strerror((int)-result));
@@ -406,6 +405,6 @@ int hold_gate(pid_t init, bool tty, pid_t *out, struct err *err)
 		pause_step();
 	}
 	/* It must not run, and only its tracer can take it away: pid 1 would wait for that. */
-	end_traced(command);
+	end_process(command, command);
 	return err_set(err, ERR_SETUP, "the sandbox's first process keeps descriptors open");
 }

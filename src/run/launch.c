@@ -555,24 +555,31 @@ bool launch_taken(const struct child *child)
 	return child->released && ioctl(child->hold[0], FIONREAD, &left) == 0 && left == 0;
 }
 
+/* A signal is what a run ends by: it is sent once more when that fails. */
+static void signal_shim(const struct child *child, int sig)
+{
+	if (syscall(SYS_pidfd_send_signal, child->pidfd, sig, NULL, 0) < 0)
+		syscall(SYS_pidfd_send_signal, child->pidfd, sig, NULL, 0);
+}
+
 void launch_kill(const struct child *child)
 {
-	syscall(SYS_pidfd_send_signal, child->pidfd, SIGUSR1, NULL, 0);
+	signal_shim(child, SIGUSR1);
 }
 
 void launch_stop(const struct child *child)
 {
-	syscall(SYS_pidfd_send_signal, child->pidfd, SIGUSR2, NULL, 0);
+	signal_shim(child, SIGUSR2);
 }
 
 void launch_continue(const struct child *child)
 {
-	syscall(SYS_pidfd_send_signal, child->pidfd, SIGCONT, NULL, 0);
+	signal_shim(child, SIGCONT);
 }
 
 void launch_kill_shim(const struct child *child)
 {
-	syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	signal_shim(child, SIGKILL);
 }
 
 static int64_t milliseconds(const struct timeval *t)

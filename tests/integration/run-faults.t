@@ -90,6 +90,8 @@ sub judge {
 	return "wrong: something is left: @left" if @left && "$got->{err}$notes" !~ /cannot be removed|cannot remove|left/;
 	if ($got->{status} == 0) {
 		return 'wrong: exit 0, and it did not run' if !$got->{ran};
+		my %known = map { $_ => 1 } @{$well->{report}{notes}};
+		return 'weaker, and says so' if $got->{view} ne $well->{view} && grep { !$known{$_} } @{$report->{notes} || []};
 		return 'wrong: exit 0, and another view: ' . difference($well->{view}, $got->{view}) if $got->{view} ne $well->{view};
 		return 'wrong: exit 0, and no word of the report' if !$report && !$says;
 		return 'wrong: exit 0, and another report' if $report && "$report->{outcome} $report->{exit_code}" ne 'completed 0';
@@ -167,7 +169,7 @@ for (map { split /\n/, slurp($_) } grep { -e } @files) {
 	push @wrong, "$name, $error ($how): $verdict" if $verdict =~ /^wrong/;
 }
 my $n = 0;
-my @verdicts = ('ok', 'refused', 'failed, and says so', 'wrong');
+my @verdicts = ('ok', 'weaker, and says so', 'refused', 'failed, and says so', 'wrong');
 for my $row (values %table) {
 	$n += $_ for values %$row;
 }
