@@ -293,12 +293,14 @@ char *json_pointer(const struct json_place *place)
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
+	int failed;
 
-	/* It fails for want of memory alone. */
 	if (!out)
-		return xcalloc(1, 1);
+		out_of_memory();
 	print_place(out, place);
-	fclose(out);
+	failed = ferror(out);
+	if (fclose(out) || failed)
+		out_of_memory();
 	return text;
 }
 

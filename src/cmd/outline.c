@@ -155,9 +155,14 @@ static char *escaped(const char *text)
 	char *out = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&out, &size);
+	int failed;
 
+	if (!stream)
+		out_of_memory();
 	print_escaped(stream, text);
-	fclose(stream);
+	failed = ferror(stream);
+	if (fclose(stream) || failed)
+		out_of_memory();
 	return out;
 }
 

@@ -177,8 +177,8 @@ static struct answer *add_answer(struct live *live, const char *path)
 	struct answer *answer = xcalloc(1, sizeof(*answer));
 
 	answer->path = xstrdup(path);
-	if (!tsearch(answer, &live->answers, compare_answers)) /* no memory to keep it */
-		abort();
+	if (!tsearch(answer, &live->answers, compare_answers))
+		out_of_memory();
 	return answer;
 }
 
