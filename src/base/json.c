@@ -299,7 +299,7 @@ char *json_pointer(const struct json_place *place)
 		out_of_memory();
 	print_place(out, place);
 	failed = ferror(out);
-	if (fclose(out) || failed)
+	if (fclose(out) || failed || !text)
 		out_of_memory();
 	return text;
 }

@@ -161,7 +161,7 @@ static char *escaped(const char *text)
 		out_of_memory();
 	print_escaped(stream, text);
 	failed = ferror(stream);
-	if (fclose(stream) || failed)
+	if (fclose(stream) || failed || !out)
 		out_of_memory();
 	return out;
 }
