@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/keyctl.h>
 #include <poll.h>
 #include <sched.h>
@@ -157,6 +158,7 @@ static _Noreturn void guard(const struct shim *shim)
 	bool outer = shim->spec->outer == OUTER_ALL;
 	int tty = shim->spec->tty;
 	siginfo_t info = {.si_pid = 0};
+	struct rlimit limit;
 	sigset_t set;
 	pid_t pid;
 	int sig;
@@ -189,7 +191,9 @@ static _Noreturn void guard(const struct shim *shim)
 	if (shim->becomes)
 		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	/* Above all the other ends of the pumps' pipes: a reader would wait for them. */
-	close_range(3, ~0U, 0);
+	if (close_range(3, ~0U, 0) < 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		for (rlim_t fd = 3; fd < limit.rlim_cur && fd < INT_MAX; fd++)
+			close((int)fd);
 	while (info.si_pid == 0 && (sig = sigwaitinfo(&set, NULL)) != SIGUSR1) {
 		if (sig == SIGUSR2 || sig == SIGCONT)
 			kill(-1, sig == SIGUSR2 ? SIGSTOP : SIGCONT);
@@ -256,7 +260,7 @@ static void shim_user(const struct shim *shim)
 	const struct launch_spec *spec = shim->spec;
 
 	if (setgroups(0, NULL) < 0) {
-		if (shim->becomes)
+		if (shim->becomes || errno != EPERM)
 			shim_fail(shim, STEP_USER);
 		send_message(shim, STEP_GROUPS);
 	}
@@ -373,8 +377,11 @@ static int map_ids(pid_t pid, const struct launch_spec *spec, struct err *err)
 	CLEANUP_FREE char *uids = xasprintf("%u %u 1\n", spec->uid, spec->uid);
 	CLEANUP_FREE char *gids = xasprintf("%u %u 1\n", spec->gid, spec->gid);
 	int result = write_proc(pid, "uid_map", uids);
+	int gids_result = result ? 0 : write_proc(pid, "gid_map", gids);
 
-	if (result == 0 && write_proc(pid, "gid_map", gids) < 0)
+	if (result == 0)
+		result = gids_result;
+	if (gids_result == -EPERM)
 		result = write_proc(pid, "setgroups", "deny\n") < 0
 				 ? -EPERM
 				 : write_proc(pid, "gid_map", gids);
