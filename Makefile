@@ -172,6 +172,13 @@ $(HELPER_BIN): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $<
 
+# Libraries that tests put before the C library's.
+PRELOAD := $(patsubst tests/%.c,$(BUILD)/tests/%.so,$(sort $(wildcard tests/preload/*.c)))
+$(PRELOAD): $(BUILD)/tests/%.so: tests/%.c
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -shared $(LDFLAGS) -o $@ $<
+check: $(PRELOAD)
+
 # The attacks: one program. A row of its tables has only the fields that it needs.
 $(BUILD)/obj/tests/hostile/attack/%.o: ALL_CFLAGS += -Wno-missing-field-initializers
 $(ATTACK): $(ATTACK_SRC:%.c=$(BUILD)/obj/%.o)

@@ -34,12 +34,14 @@ static bool is_at_name(const struct lease *lease)
 	       own.st_dev == there.st_dev && own.st_ino == there.st_ino;
 }
 
-static bool is_placeholder(const struct lease *lease)
+/* -1 with errno: it cannot be known. */
+static int is_placeholder(const struct lease *lease)
 {
 	struct stat st;
 
-	return fstat(lease->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0 &&
-	       (st.st_mode & 07777) == PLACEHOLDER_MODE;
+	if (fstat(lease->fd, &st) < 0)
+		return -1;
+	return S_ISREG(st.st_mode) && st.st_size == 0 && (st.st_mode & 07777) == PLACEHOLDER_MODE;
 }
 
 /* Makes the placeholder, with its mode and so its mark from the first moment on. */
@@ -67,7 +69,7 @@ static int try_take(struct lease *lease)
 {
 	const char *name = path_base(lease->path);
 	bool made = false;
-	int result = -1, error;
+	int result = -1, placeholder, error;
 
 	lease->fd =
 		openat(lease->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -86,9 +88,12 @@ static int try_take(struct lease *lease)
 		return -1;
 	}
 	error = EAGAIN;
-	if (made && !is_placeholder(lease))
+	placeholder = is_placeholder(lease);
+	if (placeholder < 0)
+		error = errno;
+	else if (made && !placeholder)
 		error = ENOTSUP; /* a file system without such modes */
-	else if (!is_placeholder(lease))
+	else if (!placeholder)
 		result = is_at_name(lease) ? 0 : -1;
 	else if (flock(lease->fd, LOCK_SH | LOCK_NB) < 0)
 		error = errno;
@@ -137,7 +142,7 @@ static int remove_placeholder(const struct lease *lease)
 	errno = 0;
 	if (flock(lease->fd, LOCK_EX | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK ? 0 : errno;
-	if (is_placeholder(lease) && is_at_name(lease) &&
+	if (is_placeholder(lease) > 0 && is_at_name(lease) &&
 		unlinkat(lease->dir, path_base(lease->path), 0) == 0)
 		return 0;
 	return errno == ENOENT ? 0 : errno;

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# Any system call of sbx-exec's, or of its shim's, fails: the run ends well, or says truthfully that it did not; never is the
+# Any system call of sbx-exec's, or of its shim's, fails, or any allocation of memory: the run ends well, or says truthfully that it did not; never is the
 # command less confined, never is anything left. A sample; SBX_FULL=1 for every call with every error, and with SBX_DOC=1
 # the table of docs/reliability.md.
 use strict;
@@ -14,6 +14,7 @@ my @errors = qw(ENOMEM EINTR EIO EMFILE EACCES ENOSPC);
 # One fault in so many, those of all errors in one row.
 my $stride = $ENV{SBX_FAULT_STRIDE} || ($ENV{SBX_FULL} ? 1 : 197);
 my $fault_at = "$ENV{SBX_BUILD}/tests/hostile/fault-at";
+my $no_memory = "$ENV{SBX_BUILD}/tests/preload/no-memory.so";
 
 # What differs in how sbx-exec is run, each from a state of its own: {name, options, env}.
 sub ways {
@@ -39,14 +40,59 @@ ulimit -n
 echo end
 END
 
+# Moves this process to cgroups of its own, where that is allowed, so that those of its runs are told from others'. What is
+# below them: @own.
+my @own;
+sub enter_cgroups {
+	for (split /\n/, slurp('/proc/self/cgroup') // '') {
+		my ($controllers, $path) = /^\d+:([^:]*):(.*)/ or next;
+		my $name = $controllers eq '' ? 'unified' : $controllers =~ s/^name=//r;
+		my ($at) = grep { -e "$_/cgroup.procs" } "/sys/fs/cgroup/$name$path", $controllers eq '' ? "/sys/fs/cgroup$path" : ();
+		my $dir = ($at // next) . "/test-faults.$$";
+		next if !mkdir $dir;
+		push @own, $dir;
+		mkdir "$dir/run";
+		open my $procs, '>', "$dir/run/cgroup.procs" or next;
+		syswrite $procs, $$;
+	}
+}
+
+# Takes a mount namespace of its own: what changes in it is of its runs. An ordinary user makes none.
+my $own_mounts;
+sub enter_mounts {
+	require 'syscall.ph';
+	my $new_mounts = 0x00020000;
+	$own_mounts = syscall(&SYS_unshare, $new_mounts) == 0 && system('mount', '--make-rprivate', '/') == 0;
+}
+
+# Moves it back, and removes them.
+sub leave_cgroups {
+	for my $dir (@own) {
+		if (open my $procs, '>', "$dir/../cgroup.procs") {
+			syswrite $procs, $$;
+		}
+		rmdir "$dir/run";
+		rmdir $dir;
+	}
+}
+
+# The cgroups that are left in them.
+sub own_leaves {
+	return grep { m{/sbx-[0-9a-f]{16}$} } map { glob "$_/sbx-* $_/run/sbx-*" } @own;
+}
+
 # Runs it with a fault; what came of it: {call, end, left} of fault-at, {code, out, err}, {ran, report, files}.
 sub faulted {
 	my ($who, $way, $part, $n, $error) = @_;
 	my $home = $who->{home};
-	unlink "$home/log", "$home/report.json", "$home/project/ran";
-	my $got = run($who, [$fault_at, "$home/log", $part, $n, $error, $EXEC, '-p', "$home/policy.json", '--report', "$home/report.json",
+	my $memory = $part eq 'memory';
+	my @fault = $memory ? ('supervisor', 1e9, 0, '/usr/bin/env', "LD_PRELOAD=$no_memory", "SBX_NO_MEMORY_AT=$n", "SBX_NO_MEMORY_MARK=$home/mark")
+		: ($part, $n, $error);
+	unlink map { "$home/$_" } qw(log report.json project/ran mark);
+	my $got = run($who, [$fault_at, "$home/log", @fault, $EXEC, '-p', "$home/policy.json", '--report', "$home/report.json",
 		@{$way->{options}}, '--', 'sh', '-c', $command], env => $way->{env});
 	@$got{qw(call end status left)} = split ' ', slurp("$home/log") // '';
+	$got->{call} = -e "$home/mark" ? 'malloc' : -1 if $memory;
 	for my $stream (qw(stdout stderr)) {
 		$got->{out} .= slurp("$home/output/$stream") // '' if $way->{name} eq 'files' && $stream eq 'stdout';
 		unlink "$home/output/$stream";
@@ -57,12 +103,11 @@ sub faulted {
 	$got->{ran} = -e "$home/project/ran";
 	my $report = slurp("$home/report.json");
 	$got->{report} = $report ? eval { JSON::PP->new->utf8->decode($report) } // {} : undef;
-	unlink "$home/log", "$home/report.json", "$home/project/ran";
+	unlink map { "$home/$_" } qw(log report.json project/ran mark);
 	$got->{files} = listing($home) . listing("$top/run-$who->{uid}");
 	$got->{hidden} = slurp("$home/hidden");
 	$got->{mounts} = slurp('/proc/self/mountinfo');
-	local $SIG{__WARN__} = sub { }; # of groups of others' that vanish meanwhile
-	$got->{cgroups} = [leaves(1) ? leaves() : ()];
+	$got->{cgroups} = [own_leaves()];
 	return $got;
 }
 
@@ -82,12 +127,14 @@ sub judge {
 	return "wrong: signal $got->{status}" if $got->{end} ne 'exit';
 	return "wrong: $got->{left} processes are left" if $got->{left};
 	return 'wrong: not confined' if $got->{out} =~ /^(canary|hidden|absent): /m || $got->{hidden} ne "hidden\n";
-	return "wrong: a mount is left" if $got->{mounts} ne $well->{mounts};
+	return "wrong: a mount is left: " . difference($well->{mounts}, $got->{mounts}) if $own_mounts && $got->{mounts} ne $well->{mounts};
 	my $says = $got->{err} =~ /^sbx(-exec)?: /m;
 	my $notes = $report ? join("\n", @{$report->{notes} || []}) : '';
 	my %before = map { $_ => 1 } split /\n/, $well->{files};
 	my @left = (@{$got->{cgroups}}, grep { !$before{$_} } split /\n/, $got->{files});
-	return "wrong: something is left: @left" if @left && "$got->{err}$notes" !~ /cannot be removed|cannot remove|left/;
+	# Out of memory nothing is tidied: the next run does that.
+	my $out_of_memory = $got->{err} =~ /^sbx: out of memory$/m;
+	return "wrong: something is left: @left" if @left && !$out_of_memory && "$got->{err}$notes" !~ /cannot be removed|cannot remove|left/;
 	if ($got->{status} == 0) {
 		return 'wrong: exit 0, and it did not run' if !$got->{ran};
 		my %known = map { $_ => 1 } @{$well->{report}{notes}};
@@ -101,7 +148,7 @@ sub judge {
 	return 'wrong: the report has another exit code' if $report && $report->{exit_code} != $got->{status};
 	return "wrong: exit $got->{status}" if $got->{status} != 2 && ($got->{status} < 125 || $got->{status} > 127);
 	return 'refused' if !$got->{ran};
-	return $report && $report->{outcome} ne 'lost' ? "wrong: it ran, and is called $report->{outcome}" : 'failed, and says so';
+	return $report && !$out_of_memory && $report->{outcome} ne 'lost' ? "wrong: it ran, and is called $report->{outcome}" : 'failed, and says so';
 }
 
 # All of one caller's, to a file: lines of call, error, verdict, and how to do it again.
@@ -121,9 +168,9 @@ sub try_all {
 		my $well = faulted($who, $way, 'supervisor', 1e9, 5);
 		my $verdict = judge($well, $well);
 		die "$who->{name}, $way->{name}, without a fault: $verdict\n$well->{err}" if $verdict ne 'ok' || $well->{call} != -1;
-		for my $part (qw(supervisor shim)) {
+		for my $part (qw(supervisor shim memory)) {
 			for (;; $at += $part eq 'shim' ? 1 + int($stride / 8) : $stride) {
-				my ($n, $error) = (1 + int($at / @errors), $errors[$at % @errors]);
+				my ($n, $error) = (1 + int($at / @errors), $part eq 'memory' ? 'ENOMEM' : $errors[$at % @errors]);
 				my $got = faulted($who, $way, $part, $n, Errno->can($error)->());
 				last if $got->{call} == -1;
 				my $verdict = judge($got, $well);
@@ -132,6 +179,8 @@ sub try_all {
 			}
 			$at %= $stride;
 		}
+		my $after = judge(faulted($who, $way, 'supervisor', 1e9, 5), $well);
+		print $out join("\t", -1, 'none', $after, "$who->{name}, $way->{name}, a run after all"), "\n" if $after ne 'ok';
 	}
 	close $out or die;
 }
@@ -151,8 +200,11 @@ for my $who (callers()) {
 	push @files, "$top/faults.$who->{name}";
 	my $pid = fork // die;
 	if (!$pid) {
+		enter_mounts() if !$>;
+		enter_cgroups();
 		eval { try_all($who, $files[-1]) };
 		print STDERR $@;
+		leave_cgroups();
 		POSIX::_exit($@ ? 1 : 0);
 	}
 	$pids{$pid} = $who->{name};
