@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 /* Ends the program so: for calls of libraries that fail for want of memory alone. */
-_Noreturn void out_of_memory(void);
+void out_of_memory(void) __attribute__((noreturn));
 /* Zeroed memory for n objects of the given size; checks the product for overflow. Free with
  * free(). */
 void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));

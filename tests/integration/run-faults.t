@@ -174,7 +174,7 @@ sub try_all {
 			for (;; $at += $steps{$part}) {
 				my ($n, $error) = (1 + int($at / @errors), $part eq 'memory' ? 'ENOMEM' : $errors[$at % @errors]);
 				my $got = faulted($who, $way, $part, $n, Errno->can($error)->());
-				last if $got->{call} == -1;
+				last if $got->{call} eq '-1';
 				my $verdict = judge($got, $well);
 				print $out join("\t", $got->{call}, $error, $verdict =~ s/\n/; /gr, "$who->{name}, $way->{name}, $part, call $n"), "\n";
 				diag("$verdict, $n, $error\n$got->{err}", JSON::PP->new->canonical->encode({%{$got->{report} // {}}, enforcement => 0})) if $verdict =~ /^wrong/ && $ENV{SBX_FAULT_WORDS};
