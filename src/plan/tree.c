@@ -498,7 +498,7 @@ static int read_sockets(struct strvec *names)
 static void find_mounted_sockets(const struct tree *tree, struct strvec *names)
 {
 	const struct live *live = (const struct live *)tree;
-	struct tree_stat st;
+	struct tree_stat st = {0};
 
 	for (size_t i = 0; i < live->n_mounts; i++)
 		if (strcmp(live->mounts[i].root, "/") != 0 &&
