@@ -63,7 +63,7 @@ FUZZ_SRC := $(filter-out %/replay.c %/differential.c,$(sort $(wildcard tests/fuz
 SCRIPTS := $(sort $(wildcard tests/integration/*.t))
 PAGES := $(sort $(wildcard docs/*.[1-8]))
 DOCUMENTS := README.md LICENSE docs/guide.md docs/environments.md docs/security.md docs/sbx-policy.schema.json \
-	docs/sbx-report.schema.json
+	docs/sbx-report.schema.json docs/reliability.md
 C_SRC := $(sort $(wildcard src/*/*.c tests/*/*.c tests/hostile/attack/*.c contrib/static/*.c))
 
 # Unit tests are built apart, with sanitizers; cover counts lines in the same objects that the tools are made of.
