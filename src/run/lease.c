@@ -68,7 +68,7 @@ static void lease_close(struct lease *lease)
 static int try_take(struct lease *lease)
 {
 	const char *name = path_base(lease->path);
-	bool made = false;
+	bool made = false, locked;
 	int result = -1, placeholder, error;
 
 	lease->fd =
@@ -87,18 +87,15 @@ static int try_take(struct lease *lease)
 		errno = errno == EEXIST ? EAGAIN : errno;
 		return -1;
 	}
-	error = EAGAIN;
 	placeholder = is_placeholder(lease);
-	if (placeholder < 0)
-		error = errno;
-	else if (made && !placeholder)
+	locked = placeholder > 0 && flock(lease->fd, LOCK_SH | LOCK_NB) == 0;
+	error = placeholder && !locked ? errno : EAGAIN;
+	if (locked && is_at_name(lease))
+		return 1;
+	if (!placeholder && made)
 		error = ENOTSUP; /* a file system without such modes */
 	else if (!placeholder)
 		result = is_at_name(lease) ? 0 : -1;
-	else if (flock(lease->fd, LOCK_SH | LOCK_NB) < 0)
-		error = errno;
-	else if (is_at_name(lease))
-		return 1;
 	if (made && error != EAGAIN)
 		unlinkat(lease->dir, name, 0);
 	close(lease->fd);
