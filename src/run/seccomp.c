@@ -340,7 +340,7 @@ static void deny_families(struct maker *m, const struct rule *rule)
 	for (size_t i = 0; i < sizeof(rule->allowed); i++)
 		end = rule->allowed[i] >= end ? rule->allowed[i] + 1U : end;
 
-	struct scmp_arg_cmp above = SCMP_CMP64(rule->arg, SCMP_CMP_GE, end);
+	struct scmp_arg_cmp above = SCMP_CMP64(rule->arg, SCMP_CMP_GE, end, 0);
 
 	deny(m, rule->name, rule->error, &above, 1);
 	for (unsigned i = 0; i < end; i++)
