@@ -136,7 +136,7 @@ sub judge {
 	my @left = (@{$got->{cgroups}}, grep { !$before{$_} } split /\n/, $got->{files});
 	# Out of memory nothing is tidied: the next run does that.
 	my $out_of_memory = $got->{err} =~ /^sbx: out of memory$/m;
-	return "wrong: something is left: @left" if @left && !$out_of_memory && "$got->{err}$notes" !~ /cannot be removed|cannot remove|left/;
+	return "wrong: something is left: @left" if @left && !$out_of_memory && "$got->{err}$notes" !~ /(cannot|could not) be removed|cannot remove|left/;
 	if ($got->{status} == 0) {
 		return 'wrong: exit 0, and it did not run' if !$got->{ran};
 		my %known = map { $_ => 1 } @{$well->{report}{notes}};
