@@ -13,7 +13,7 @@ our ($top, $EXEC);
 my @errors = qw(ENOMEM EINTR EIO EMFILE EACCES ENOSPC);
 # One fault in so many, those of all errors in one row: of the shim, which makes few calls, more, of allocations fewer.
 # SBX_FAULT_STRIDE says it otherwise.
-my $stride = $ENV{SBX_FAULT_STRIDE} || ($ENV{SBX_FULL} ? 1 : 1999);
+my $stride = $ENV{SBX_FAULT_STRIDE} || ($ENV{SBX_FULL} ? 1 : 7993);
 my %steps = (supervisor => $stride, shim => 1 + int($stride / 8), memory => $stride == 1 ? scalar @errors : 20 * $stride + 1);
 my $fault_at = "$ENV{SBX_BUILD}/tests/hostile/fault-at";
 my $no_memory = "$ENV{SBX_BUILD}/tests/preload/no-memory.so";
