@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # What docs/guide.md and README.md show is what comes out. Each section is run by an ordinary user in a home of its own, in
-# its directory "work": a block ```LANGUAGE FILE is a file, ```console a session, ```console PROGRAM one that is skipped
+# its directory "site": a block ```LANGUAGE FILE is a file, ```console a session, ```console PROGRAM one that is skipped
 # where there is no such program. There "..." stands for anything, as a line for any lines, and ids and durations differ.
 #
 #   guide.t [FILE]    the sessions of that file alone, by the ordinary user who calls, with HOME and PATH as they are
@@ -41,7 +41,7 @@ sub shell {
 		close $_ for $in, $out;
 		%ENV = (environment($who), HOME => $home, PATH => @own ? $own[1] : "$top/bin:$ENV{PATH}");
 		become($who);
-		chdir "$home/work" or die;
+		chdir "$home/site" or die;
 		exec 'bash', '--norc' or POSIX::_exit(99);
 	}
 	$in->autoflush;
@@ -84,14 +84,14 @@ for my $section (@sections) {
 	my $home = @own ? $own[0] : "$top/guide" . $n++;
 	my (%ids, $shell);
 	my $real = sub { $_[0] =~ s{/home/ann\b}{$home}gr =~ s/\b([0-9a-f]{8})\b/$ids{$1} || $1/ger };
-	for my $dir ($home, "$home/work") {
+	for my $dir ($home, "$home/site") {
 		mkdir $dir and !$> and chown $who->{uid}, $who->{gid}, $dir;
 	}
 	put($who, "$home/sbx/contrib/policies/" . s{.*/}{}r, slurp($_)) for @own ? () : glob "$FindBin::Bin/../../contrib/policies/*.json";
 	while (my ($info, $block) = splice @blocks, 0, 2) {
 		my (undef, $name) = split / /, $info;
 		if ($info !~ /^console\b/) {
-			put($who, "$home/work/$name", $real->($block)) if defined $name;
+			put($who, "$home/site/$name", $real->($block)) if defined $name;
 			next;
 		}
 		SKIP: {
