@@ -182,6 +182,13 @@ sub listing {
 	return scalar `cd '$dir' && find . -printf '%y %m %p\\n' | LC_ALL=C sort`;
 }
 
+# Words that go before a command: in a mount namespace of its own with /proc as most containers have it, masked, so that no
+# fresh one can be mounted.
+sub masked_proc {
+	return ('unshare', '-m', '--propagation', 'private', 'sh', '-c',
+		'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$@"', 'sh');
+}
+
 # Where a program is, or undef.
 sub which {
 	my ($name) = @_;

@@ -222,8 +222,7 @@ sub in_namespace {
 sub elsewhere {
 	my ($root, $work) = @_;
 	my @user = ('--user', "$UID:$GID");
-	my @masked = ('unshare', '-m', '--propagation', 'private', 'sh', '-c',
-		'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$@"', 'sh');
+	my @masked = masked_proc();
 	my $file = "$root->{home}/report.json";
 
 	is(run($root, [@masked, $EXEC, @user, '--report', $file, '--write', $work, '--', 'sh', '-c', "$ids; touch $work/guarded"])->{out},

@@ -8,8 +8,7 @@ BEGIN { require "$FindBin::Bin/run-lib.pl" }
 our ($top, $EXEC, $PLAN);
 
 # A namespace of the test's own; then the command.
-my @masked = ('unshare', '-m', '--propagation', 'private', 'sh', '-c',
-	'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$@"', 'sh');
+my @masked = masked_proc();
 my @no_userns = ('unshare', '-Ur', 'sh', '-c', 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', 'sh');
 my ($who) = callers();
 

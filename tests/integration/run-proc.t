@@ -6,9 +6,7 @@ use Test::More;
 BEGIN { require "$FindBin::Bin/run-lib.pl" }
 our ($top, $PLAN, $EXEC);
 
-# As most containers have it, in a namespace of the test's own: a fresh one cannot be mounted.
-my @masked = ('unshare', '-m', '--propagation', 'private', 'sh', '-c',
-	'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$@"', 'sh');
+my @masked = masked_proc();
 my ($first) = callers();
 
 # Runs sbx-exec as the caller where /proc is masked; with a report.

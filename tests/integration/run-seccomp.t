@@ -17,8 +17,7 @@ if (!$^C) {
 		chmod 0755, "$top/bin/$name" or die;
 	}
 }
-my @masked = ('unshare', '-m', '--propagation', 'private', 'sh', '-c', 
-	'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$@"', 'sh');
+my @masked = masked_proc();
 my $version = 'grep -E "^Seccomp" /proc/self/status';
 
 # What each call answers: {NAME => RESULT}.
